@@ -1,0 +1,22 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { ScheduleModule } from '@nestjs/schedule';
+import { ExecutionModule } from './execution/index.js';
+import { IdentitiesModule } from './identities/index.js';
+import { type Foundation, KernelModule } from './kernel/kernel.module.js';
+import { RunsModule } from './runs/index.js';
+
+@Module({})
+export class AppModule {
+  static for(foundation: Foundation): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ScheduleModule.forRoot(),
+        KernelModule.for(foundation),
+        IdentitiesModule,
+        RunsModule,
+        ExecutionModule,
+      ],
+    };
+  }
+}

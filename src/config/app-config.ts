@@ -1,0 +1,38 @@
+/** Parts of the work that a process can do. A process that has not `api` still answers health and metrics. */
+export const ROLES = ['api', 'dispatcher', 'sweeper'] as const;
+export type Role = (typeof ROLES)[number];
+
+/**
+ * The whole configuration, parsed once at start and frozen. It is also the injection token.
+ * What each value is called in the environment, its default and its bounds stand in `parse-config.ts`.
+ */
+export abstract class AppConfig {
+  /** True when NODE_ENV is `production`. */
+  abstract readonly production: boolean;
+  abstract readonly port: number;
+  abstract readonly host: string;
+  /** Where clients reach this service, without a trailing slash. */
+  abstract readonly publicUrl: string;
+  /** Absolute path of the directory for the embedded database, objects, workspaces and generated secrets. */
+  abstract readonly dataDir: string;
+  /** A PostgreSQL server to use; undefined = the embedded one. */
+  abstract readonly databaseUrl: string | undefined;
+  /** Connections of this process to PostgreSQL at most. */
+  abstract readonly databasePoolSize: number;
+  /** 32 bytes; undefined = generated into the data directory. */
+  abstract readonly encryptionKey: Buffer | undefined;
+  abstract readonly bootstrapApiKey: string | undefined;
+  abstract readonly roles: ReadonlySet<Role>;
+  /** Runs that the built-in worker executes at a time; 0 = no built-in worker. */
+  abstract readonly workerSlots: number;
+  abstract readonly downloadUrlTtlSeconds: number;
+  /** How long an assigned run may stay unclaimed before it is queued again. */
+  abstract readonly claimDeadlineSeconds: number;
+  /** How long a claimed run lives without a sign of its runner or worker. */
+  abstract readonly leaseSeconds: number;
+  /** How long one execution may take. */
+  abstract readonly maxRunMinutes: number;
+  /** How long a stop waits for the runs of the built-in worker before it ends them. */
+  abstract readonly drainSeconds: number;
+  abstract readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+}

@@ -1,0 +1,106 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { type AppConfig, ROLES } from './app-config.js';
+
+/** A configuration that cannot be used. The message names each variable and its rule, never a value: it may be a secret. */
+export class InvalidConfigError extends Error {
+  constructor(readonly problems: { variable: string; message: string }[]) {
+    super(
+      ['The configuration is not valid:', ...problems.map((p) => `  ${p.variable}: ${p.message}`)].join('\n'),
+    );
+  }
+}
+
+const wholeNumber = (minimum: number, maximum: number) => {
+  const message = `must be a whole number from ${String(minimum)} to ${String(maximum)}`;
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, message)
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, message);
+};
+
+const url = (schemes: string[], message: string) =>
+  z.string().refine((value) => URL.canParse(value) && schemes.includes(new URL(value).protocol), message);
+
+const KEY_BYTES = 32;
+
+const environmentSchema = z.object({
+  NODE_ENV: z.string().optional(),
+  PORT: wholeNumber(0, 65_535).default(8080),
+  HOST: z.string().default('127.0.0.1'),
+  PUBLIC_URL: url(['http:', 'https:'], 'must be an http or https URL').optional(),
+  DATA_DIR: z.string().default('./.data'),
+  DATABASE_URL: url(['postgres:', 'postgresql:'], 'must be a postgres:// URL').optional(),
+  DATABASE_POOL_SIZE: wholeNumber(2, 500).default(20),
+  ENCRYPTION_KEY: z
+    .base64(`must be ${String(KEY_BYTES)} bytes in base64`)
+    .transform((value) => Buffer.from(value, 'base64'))
+    .refine((key) => key.length === KEY_BYTES, `must be ${String(KEY_BYTES)} bytes in base64`)
+    .optional(),
+  BOOTSTRAP_API_KEY: z
+    .string()
+    .regex(/^[\x21-\x7e]{32,200}$/, 'must be 32 to 200 printable characters without spaces')
+    .optional(),
+  ROLES: z
+    .string()
+    .transform((value) => value.split(',').map((role) => role.trim()))
+    .pipe(z.array(z.enum(ROLES, `must be a list of ${ROLES.join(', ')}`)).min(1))
+    .default([...ROLES]),
+  WORKER_SLOTS: wholeNumber(0, 1000).default(2),
+  DOWNLOAD_URL_TTL_SECONDS: wholeNumber(1, 604_800).default(900),
+  CLAIM_DEADLINE_SECONDS: wholeNumber(1, 3600).default(45),
+  LEASE_SECONDS: wholeNumber(1, 86_400).default(300),
+  MAX_RUN_MINUTES: wholeNumber(1, 100_000).default(360),
+  DRAIN_SECONDS: wholeNumber(0, 3600).default(10),
+  LOG_LEVEL: z
+    .enum(
+      ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+      'must be trace, debug, info, warn, error, fatal or silent',
+    )
+    .default('info'),
+});
+
+/**
+ * Reads the configuration from environment variables; an empty variable counts as absent.
+ *
+ * @throws InvalidConfigError naming every variable that is wrong
+ */
+export function parseConfig(environment: Record<string, string | undefined>): AppConfig {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = environmentSchema.safeParse(given);
+  if (!parsed.success) {
+    throw new InvalidConfigError(
+      parsed.error.issues.map((issue) => ({
+        variable: issue.path.map(String)[0] ?? 'environment',
+        message: issue.message,
+      })),
+    );
+  }
+  const values = parsed.data;
+  const production = values.NODE_ENV === 'production';
+  if (production && values.ENCRYPTION_KEY === undefined) {
+    throw new InvalidConfigError([
+      { variable: 'ENCRYPTION_KEY', message: 'is required in production (openssl rand -base64 32)' },
+    ]);
+  }
+  return Object.freeze({
+    production,
+    port: values.PORT,
+    host: values.HOST,
+    publicUrl: (values.PUBLIC_URL ?? `http://localhost:${String(values.PORT)}`).replace(/\/+$/, ''),
+    dataDir: resolve(values.DATA_DIR),
+    databaseUrl: values.DATABASE_URL,
+    databasePoolSize: values.DATABASE_POOL_SIZE,
+    encryptionKey: values.ENCRYPTION_KEY,
+    bootstrapApiKey: values.BOOTSTRAP_API_KEY,
+    roles: new Set(values.ROLES),
+    workerSlots: values.WORKER_SLOTS,
+    downloadUrlTtlSeconds: values.DOWNLOAD_URL_TTL_SECONDS,
+    claimDeadlineSeconds: values.CLAIM_DEADLINE_SECONDS,
+    leaseSeconds: values.LEASE_SECONDS,
+    maxRunMinutes: values.MAX_RUN_MINUTES,
+    drainSeconds: values.DRAIN_SECONDS,
+    logLevel: values.LOG_LEVEL,
+  });
+}

@@ -1,0 +1,54 @@
+import { DataSource } from 'typeorm';
+import {
+  ApiKeyEntity,
+  MembershipEntity,
+  TeamEntity,
+  UserEntity,
+} from '../identities/persistence/identity.entities.js';
+import { WorkerConnectionEntity } from '../execution/persistence/worker-connection.entity.js';
+import {
+  ConversationEntity,
+  RunDefinitionEntity,
+  RunEntity,
+  RunExecutionEntity,
+  RunTimelineEventEntity,
+} from '../runs/persistence/run.entities.js';
+import { Identities1763683200001 } from './migrations/1763683200001-identities.js';
+import { Runs1763683200002 } from './migrations/1763683200002-runs.js';
+import { WorkerConnections1763683200003 } from './migrations/1763683200003-worker-connections.js';
+
+const STATEMENT_TIMEOUT_MS = 30_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** The connection pool, the entities and the migrations. The schema is made by the migrations alone. */
+export function createDataSource(options: { url: string; poolSize?: number }): DataSource {
+  return new DataSource({
+    type: 'postgres',
+    url: options.url,
+    applicationName: 'millwright',
+    poolSize: options.poolSize ?? 10,
+    connectTimeoutMS: CONNECT_TIMEOUT_MS,
+    // Nothing waits without a bound: a statement that takes this long is our mistake and is better cancelled.
+    extra: {
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
+      keepAlive: true,
+    },
+    entities: [
+      UserEntity,
+      TeamEntity,
+      MembershipEntity,
+      ApiKeyEntity,
+      ConversationEntity,
+      RunEntity,
+      RunDefinitionEntity,
+      RunExecutionEntity,
+      RunTimelineEventEntity,
+      WorkerConnectionEntity,
+    ],
+    migrations: [Identities1763683200001, Runs1763683200002, WorkerConnections1763683200003],
+    migrationsTransactionMode: 'each',
+    synchronize: false,
+    logging: false,
+  });
+}

@@ -1,0 +1,135 @@
+import { Body, Controller, Get, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
+import {
+  ApiConflictResponse,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiOperation,
+  ApiTags,
+  ApiUnauthorizedResponse,
+} from '@nestjs/swagger';
+import type { Request } from 'express';
+import { AppConfig } from '../../config/app-config.js';
+import { CurrentExecution, RequirePermission, type RunCaller } from '../../identities/index.js';
+import { callerOrigin } from '../../kernel/http/caller-origin.js';
+import { Transactor } from '../../kernel/persistence/transactor.js';
+import { ReportExecution } from '../application/report-execution.js';
+import { ExecutionHeaderGuard } from './execution-header.guard.js';
+import {
+  EmptyRequestDto,
+  ExecutionViewDto,
+  ExternalConversationDto,
+  ExternalConversationRequestDto,
+  FinishTaskRequestDto,
+  ReportShutdownRequestDto,
+  ResolvedPromptDto,
+  TranscriptRequestDto,
+  UploadTargetDto,
+} from './harness-support.dto.js';
+
+/** What the agent of an execution calls, with the run's own key. */
+@ApiTags('Harness support')
+@ApiUnauthorizedResponse({
+  description: "Not a run's own key, or the execution has ended and its key with it",
+})
+@ApiConflictResponse({ description: 'The execution is over: stop the agent' })
+@UseGuards(ExecutionHeaderGuard)
+@Controller('v1/harness-support')
+export class HarnessSupportController {
+  constructor(
+    private readonly transactor: Transactor,
+    private readonly report: ReportExecution,
+    private readonly config: AppConfig,
+  ) {}
+
+  @Get('execution')
+  @RequirePermission('execution:report')
+  @ApiOperation({
+    operationId: 'getExecution',
+    summary: 'Read everything that a runner needs to execute its run',
+  })
+  @ApiOkResponse({ type: ExecutionViewDto })
+  execution(@CurrentExecution() execution: RunCaller): Promise<ExecutionViewDto> {
+    return this.report.view(execution);
+  }
+
+  @Post('heartbeat')
+  @HttpCode(204)
+  @RequirePermission('execution:report')
+  @ApiOperation({ operationId: 'sendHeartbeat', summary: 'Say that the agent is alive: renews the lease' })
+  @ApiNoContentResponse({ description: 'The lease is renewed' })
+  heartbeat(@CurrentExecution() execution: RunCaller): Promise<void> {
+    return this.report.heartbeat(execution);
+  }
+
+  @Post('resolve-prompt')
+  @HttpCode(200)
+  @RequirePermission('execution:report')
+  @ApiOperation({ operationId: 'resolvePrompt', summary: 'Get the texts for the agent' })
+  @ApiOkResponse({ type: ResolvedPromptDto })
+  resolvePrompt(
+    @CurrentExecution() execution: RunCaller,
+    @Body() _request: EmptyRequestDto,
+  ): Promise<ResolvedPromptDto> {
+    return this.report.resolvePrompt(execution);
+  }
+
+  @Post('external-conversation')
+  @HttpCode(200)
+  @RequirePermission('execution:report')
+  @ApiOperation({ operationId: 'openConversation', summary: 'Open the conversation of the run' })
+  @ApiOkResponse({ type: ExternalConversationDto })
+  async openConversation(
+    @CurrentExecution() execution: RunCaller,
+    @Body() request: ExternalConversationRequestDto,
+  ): Promise<ExternalConversationDto> {
+    const conversationId = await this.transactor.run((tx) =>
+      this.report.openConversation(tx, execution, request.format),
+    );
+    return { conversation_id: conversationId };
+  }
+
+  @Post('transcript')
+  @HttpCode(200)
+  @RequirePermission('execution:report')
+  @ApiOperation({ operationId: 'getTranscriptTarget', summary: 'Ask where the raw transcript is to be put' })
+  @ApiOkResponse({ type: UploadTargetDto })
+  transcript(
+    @CurrentExecution() execution: RunCaller,
+    @Body() body: TranscriptRequestDto,
+    @Req() request: Request,
+  ): Promise<UploadTargetDto> {
+    const origin = callerOrigin(request, this.config.publicUrl);
+    return this.transactor.run((tx) =>
+      this.report.transcriptTarget(tx, execution, body.conversation_id, origin),
+    );
+  }
+
+  @Post('finish-task')
+  @HttpCode(204)
+  @RequirePermission('execution:report')
+  @ApiOperation({
+    operationId: 'finishTask',
+    summary: 'Report the outcome; the first outcome of a run stands',
+  })
+  @ApiNoContentResponse({ description: 'Taken note of' })
+  finishTask(@CurrentExecution() execution: RunCaller, @Body() request: FinishTaskRequestDto): Promise<void> {
+    return this.transactor.run((tx) => this.report.finishTask(tx, execution, request));
+  }
+
+  @Post('report-shutdown')
+  @HttpCode(204)
+  @RequirePermission('execution:report')
+  @ApiOperation({
+    operationId: 'reportShutdown',
+    summary: 'Report the end of the execution',
+    description:
+      'The last call: the key dies with it. A run without an outcome FAILED: a clean end is no proof of success.',
+  })
+  @ApiNoContentResponse({ description: 'The execution has ended' })
+  reportShutdown(
+    @CurrentExecution() execution: RunCaller,
+    @Body() request: ReportShutdownRequestDto,
+  ): Promise<void> {
+    return this.transactor.run((tx) => this.report.reportShutdown(tx, execution, request));
+  }
+}

@@ -1,0 +1,259 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  IsBoolean,
+  IsIn,
+  IsISO8601,
+  IsNotEmpty,
+  IsObject,
+  IsOptional,
+  IsString,
+  IsUUID,
+  MaxLength,
+  ValidateNested,
+} from 'class-validator';
+import { TolerateUnknownFields } from '../../kernel/http/request-validation.pipe.js';
+import {
+  type ClientEvent,
+  type ExecutionView,
+  type ExternalConversationRequest,
+  type FinishTaskRequest,
+  type ReportShutdownRequest,
+  type ResolvedPrompt,
+  TRANSCRIPT_FORMATS,
+  type TranscriptFormat,
+  type UploadTarget,
+} from '../protocol/harness-support.js';
+
+const MAX_SUMMARY = 100_000;
+
+/** The agent program that is to work on the run. */
+export class ExecutionHarnessDto {
+  /**
+   * Which agent; `oz` is the built-in harness.
+   * @example "oz"
+   */
+  @ApiProperty({ enum: ['oz', 'claude', 'gemini', 'codex'] })
+  type: 'oz' | 'claude' | 'gemini' | 'codex';
+
+  /**
+   * Its model.
+   * @example "script"
+   */
+  model_id: string;
+}
+
+/** Everything that a runner needs to execute its run. */
+export class ExecutionViewDto implements ExecutionView {
+  /**
+   * The run.
+   * @example "019c3f0e-7d3c-7a55-9a51-2f1f5a3b9c11"
+   */
+  run_id: string;
+
+  /**
+   * The execution.
+   * @example "42"
+   */
+  execution_id: string;
+
+  /**
+   * Set when the run continues a conversation.
+   * @example "019c3f0e-8a10-7c1f-b1f6-0d4f3ad1a0b7"
+   */
+  conversation_id?: string;
+
+  /** The agent program. */
+  harness: ExecutionHarnessDto;
+
+  /**
+   * How often a heartbeat is due, in seconds; three missed ones lose the lease.
+   * @example 30
+   */
+  heartbeat_seconds: number;
+}
+
+/** A request without fields. */
+@TolerateUnknownFields()
+export class EmptyRequestDto {}
+
+/** The texts for the agent. */
+export class ResolvedPromptDto implements ResolvedPrompt {
+  /**
+   * What the agent is to do.
+   * @example "Say where you are"
+   */
+  prompt: string;
+
+  /**
+   * Instructions that stand before every prompt.
+   * @example "You maintain the web shop."
+   */
+  system_prompt?: string;
+}
+
+/** Opens the conversation of the run. */
+@TolerateUnknownFields()
+export class ExternalConversationRequestDto implements ExternalConversationRequest {
+  /**
+   * Format of the transcript.
+   * @example "millwright_script"
+   */
+  @IsIn(TRANSCRIPT_FORMATS)
+  @ApiProperty({ enum: TRANSCRIPT_FORMATS })
+  format: TranscriptFormat;
+}
+
+/** The conversation of the run. */
+export class ExternalConversationDto {
+  /**
+   * Its id.
+   * @example "019c3f0e-8a10-7c1f-b1f6-0d4f3ad1a0b7"
+   */
+  conversation_id: string;
+}
+
+/** Asks where the transcript is to be put. */
+@TolerateUnknownFields()
+export class TranscriptRequestDto {
+  /**
+   * The conversation of the run.
+   * @example "019c3f0e-8a10-7c1f-b1f6-0d4f3ad1a0b7"
+   */
+  @IsUUID()
+  conversation_id: string;
+}
+
+/** Where bytes are to be put. */
+export class UploadTargetDto implements UploadTarget {
+  /**
+   * The address; it needs no key and expires.
+   * @example "https://mill.example/objects/eyJvcGVyYXRpb24iOiJwdXQifQ.c2lnbmF0dXJl"
+   */
+  url: string;
+
+  /**
+   * The method.
+   * @example "PUT"
+   */
+  @ApiProperty({ enum: ['PUT', 'POST'] })
+  method: 'PUT' | 'POST';
+
+  /**
+   * Headers to send.
+   * @example { "Content-Type": "application/x-ndjson" }
+   */
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' }, nullable: true })
+  headers: Record<string, string> | null;
+
+  /** Fields of a multipart form to send; null: the body is the bytes themselves. */
+  @ApiProperty({ type: 'array', items: { type: 'object' }, nullable: true, example: null })
+  fields: null;
+}
+
+/** The outcome as the agent sees it. */
+@TolerateUnknownFields()
+export class FinishTaskRequestDto implements FinishTaskRequest {
+  /**
+   * Whether the agent did what it was asked to do.
+   * @example true
+   */
+  @IsBoolean()
+  success: boolean;
+
+  /**
+   * What it did, or why it could not.
+   * @example "1 command succeeded"
+   */
+  @IsString()
+  @MaxLength(MAX_SUMMARY)
+  summary: string;
+}
+
+/** Why an agent ended without a result. */
+export class ShutdownErrorDto {
+  /**
+   * An error code of a run's status message, or a worker's category such as `oom`.
+   * @example "integration_not_configured"
+   */
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(256)
+  category: string;
+
+  /**
+   * In words.
+   * @example "The prompt has no fenced bash block"
+   */
+  @IsString()
+  @MaxLength(MAX_SUMMARY)
+  message: string;
+}
+
+/** The last report of an execution. */
+@TolerateUnknownFields()
+export class ReportShutdownRequestDto implements ReportShutdownRequest {
+  /** Set when the agent ended without a result of its own. */
+  @IsOptional()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => ShutdownErrorDto)
+  error?: ShutdownErrorDto;
+}
+
+/** Something that happened while a run was set up or executed. */
+@TolerateUnknownFields()
+export class ClientEventDto implements ClientEvent {
+  /**
+   * Chosen by whoever reports it: a second report of the same event changes nothing.
+   * @example "3f6ad0a4-0d0f-4a4c-9d5a-9a0f6c9e2b11"
+   */
+  @IsUUID()
+  event_uuid: string;
+
+  /**
+   * What happened.
+   * @example "agent_started"
+   */
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(128)
+  event_name: string;
+
+  /**
+   * When.
+   * @example "2026-11-21T09:30:01.120Z"
+   */
+  @IsISO8601({ strict: true })
+  timestamp: string;
+
+  /**
+   * What there is to know about it.
+   * @example { "latency_ms": 120 }
+   */
+  @IsOptional()
+  @IsObject()
+  payload?: Record<string, unknown>;
+}
+
+/** A change in an execution's life. */
+@TolerateUnknownFields()
+export class LifecycleEventDto {
+  /**
+   * What happened; `run_in_progress` marks the run INPROGRESS.
+   * @example "run_in_progress"
+   */
+  @IsString()
+  @IsIn(['run_in_progress'])
+  @ApiProperty({ enum: ['run_in_progress'] })
+  event_type: 'run_in_progress';
+}
+
+/** The place of an event in the order of all events. */
+export class LifecycleEventResponseDto {
+  /**
+   * Its sequence number.
+   * @example 1742
+   */
+  sequence: number;
+}

@@ -1,0 +1,145 @@
+import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { withNewTrace } from '../../kernel/http/request-context.js';
+import { Signals } from '../../kernel/persistence/signals.js';
+import { Transactor } from '../../kernel/persistence/transactor.js';
+import { Keyring } from '../../kernel/security/keyring.js';
+import { ExecutionQueries, type AssignedRun, RunLifecycle } from '../../runs/index.js';
+import type { TaskAssignment } from '../protocol/worker-messages.js';
+import type { WorkerConnection } from './worker-connection.js';
+import { WorkerConnections } from './worker-connections.js';
+import { workloadToken } from './workload-token.js';
+
+/** The safety net behind the signals. */
+const POLL_MS = 2000;
+
+/**
+ * Takes runs off the queue on behalf of the workers that are connected to this replica, and tells them to stop.
+ *
+ * Woken when a run was queued and when a worker has room; passes of one replica never overlap, those of several share the queue
+ * through SKIP LOCKED.
+ */
+@Injectable()
+export class Dispatcher implements OnModuleInit {
+  private readonly logger = new Logger(Dispatcher.name);
+  private pass: Promise<void> | undefined;
+  private wakeAgain = false;
+  private draining = false;
+
+  constructor(
+    private readonly connections: WorkerConnections,
+    private readonly lifecycle: RunLifecycle,
+    private readonly executions: ExecutionQueries,
+    private readonly transactor: Transactor,
+    private readonly signals: Signals,
+    private readonly keyring: Keyring,
+  ) {}
+
+  onModuleInit(): void {
+    this.signals.on('run_queued', () => {
+      this.wake();
+    });
+    this.signals.on('execution_stop', () => {
+      this.sendStops().catch((error: unknown) => {
+        this.logger.error({ err: error }, 'stops could not be sent');
+      });
+    });
+  }
+
+  /** From now on nothing is assigned. Resolves when the pass under way is done. */
+  async drain(): Promise<void> {
+    this.draining = true;
+    await this.pass;
+  }
+
+  /** Looks for work soon. Any number of calls during a pass lead to one more. */
+  wake(): void {
+    if (this.draining) return;
+    if (this.pass !== undefined) {
+      this.wakeAgain = true;
+      return;
+    }
+    this.pass = withNewTrace(() => this.assignAll())
+      .catch((error: unknown) => {
+        this.logger.error({ err: error }, 'dispatch failed; the next poll tries again');
+      })
+      .finally(() => {
+        this.pass = undefined;
+        if (this.wakeAgain) {
+          this.wakeAgain = false;
+          this.wake();
+        }
+      });
+  }
+
+  @Interval(POLL_MS)
+  async poll(): Promise<void> {
+    if (this.connections.all().length === 0) return;
+    this.wake();
+    // A worker may have been away when it was told to stop.
+    await this.sendStops().catch((error: unknown) => {
+      this.logger.error({ err: error }, 'stops could not be sent');
+    });
+  }
+
+  private async assignAll(): Promise<void> {
+    let assigned: number;
+    do {
+      assigned = 0;
+      for (const connection of this.connections.all()) {
+        const free = connection.capacity.free(Date.now());
+        if (free > 0) assigned += await this.assign(connection, free);
+      }
+    } while (assigned > 0 && !this.draining);
+  }
+
+  private async assign(connection: WorkerConnection, limit: number): Promise<number> {
+    const { id: connectionId, workerId, pool } = connection;
+    const runs = await this.transactor.run((tx) =>
+      this.lifecycle.assign(tx, { pool, workerId, connectionId }, limit),
+    );
+    for (const run of runs) {
+      connection.capacity.assigned(run.executionId);
+      if (!connection.send({ type: 'task_assignment', data: this.toAssignment(run) })) {
+        await this.transactor.run((tx) => this.lifecycle.requeue(tx, run, 'worker_disconnected'));
+      }
+    }
+    return runs.length;
+  }
+
+  private toAssignment(run: AssignedRun & { runKey: string }): TaskAssignment {
+    return {
+      task_id: run.runId,
+      execution_id: String(run.executionId),
+      task: {
+        id: run.runId,
+        title: run.title,
+        task_definition: { prompt: run.prompt },
+        created_at: run.createdAt.toISOString(),
+        updated_at: run.updatedAt.toISOString(),
+        agent_conversation_id: run.conversationId,
+      },
+      env_vars: {
+        WARP_API_KEY: run.runKey,
+        WARP_WORKLOAD_TOKEN: workloadToken(this.keyring, run.executionId),
+        OZ_RUN_ID: run.runId,
+        WARP_RUN_ID: run.runId,
+      },
+    };
+  }
+
+  /** Tells workers of this replica to stop what was asked to stop, on any of their connections. */
+  private async sendStops(): Promise<void> {
+    const all = this.connections.all();
+    if (all.length === 0) return;
+    const stops = await this.executions.pendingStops([...new Set(all.map(({ workerId }) => workerId))]);
+    for (const { runId, executionId, workerId } of stops) {
+      for (const connection of this.connections.ofWorker(workerId)) {
+        connection.send({
+          type: 'task_cancellation',
+          data: { task_id: runId, execution_id: String(executionId) },
+        });
+      }
+    }
+  }
+}

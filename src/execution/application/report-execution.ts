@@ -1,0 +1,143 @@
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../config/app-config.js';
+import { Problem } from '../../kernel/errors/problem.js';
+import { newUuid } from '../../kernel/ids.js';
+import { Database, type Tx } from '../../kernel/persistence/database.js';
+import { ObjectStorage, type UploadTarget } from '../../kernel/storage/object-storage.js';
+import {
+  classifyFailure,
+  ConversationRepository,
+  ENDED_WITHOUT_RESULT,
+  type ExecutionRef,
+  RunLifecycle,
+  RunRepository,
+  SCRIPT_MODEL,
+} from '../../runs/index.js';
+import type {
+  ClientEvent,
+  ExecutionView,
+  FinishTaskRequest,
+  ReportShutdownRequest,
+  ResolvedPrompt,
+  TranscriptFormat,
+} from '../protocol/harness-support.js';
+
+const MAX_TRANSCRIPT_BYTES = 100 * 1024 * 1024;
+const HEARTBEATS_PER_LEASE = 3;
+const MAX_HEARTBEAT_SECONDS = 30;
+
+/**
+ * What the agent of an execution asks and reports, under the run's own key.
+ *
+ * Every call renews the lease; one about an execution that is over (ended, asked to stop, or superseded) is a 409, at which the runner
+ * stops.
+ */
+@Injectable()
+export class ReportExecution {
+  constructor(
+    private readonly lifecycle: RunLifecycle,
+    private readonly runs: RunRepository,
+    private readonly conversations: ConversationRepository,
+    private readonly storage: ObjectStorage,
+    private readonly database: Database,
+    private readonly config: AppConfig,
+  ) {}
+
+  /** @throws Problem 409 when the execution is over */
+  async heartbeat(execution: ExecutionRef): Promise<void> {
+    if (!(await this.lifecycle.renewLease(execution))) {
+      throw new Problem('conflict', { detail: 'The execution is over: stop the agent', retryable: false });
+    }
+  }
+
+  async view(execution: ExecutionRef): Promise<ExecutionView> {
+    await this.heartbeat(execution);
+    const facts = await this.runs.executionFacts(this.database, execution.runId);
+    if (facts === undefined) throw Problem.notFound('run');
+    const { harness, model_id: modelId } = facts.agentConfig;
+    return {
+      run_id: execution.runId,
+      execution_id: String(execution.executionId),
+      conversation_id: facts.conversationId,
+      harness: { type: harness?.type ?? 'oz', model_id: harness?.model_id ?? modelId ?? SCRIPT_MODEL },
+      heartbeat_seconds: Math.min(MAX_HEARTBEAT_SECONDS, this.config.leaseSeconds / HEARTBEATS_PER_LEASE),
+    };
+  }
+
+  async resolvePrompt(execution: ExecutionRef): Promise<ResolvedPrompt> {
+    await this.heartbeat(execution);
+    const prompt = await this.runs.promptOf(this.database, execution.runId);
+    const facts = await this.runs.executionFacts(this.database, execution.runId);
+    if (prompt === undefined || facts === undefined) throw Problem.notFound('run');
+    return { prompt, system_prompt: facts.agentConfig.base_prompt };
+  }
+
+  /** The agent is at work: the run is INPROGRESS. */
+  async begin(tx: Tx, execution: ExecutionRef): Promise<{ sequence: number }> {
+    await this.heartbeat(execution);
+    await this.lifecycle.begin(tx, execution);
+    return { sequence: await this.runs.latestSequence(tx, execution.runId) };
+  }
+
+  /** Opens the run's conversation, or finds it. */
+  async openConversation(tx: Tx, execution: ExecutionRef, format: TranscriptFormat): Promise<string> {
+    await this.heartbeat(execution);
+    return this.conversations.open(tx, execution.runId, newUuid(), format);
+  }
+
+  /**
+   * Where the raw transcript is to be put; each execution writes its own object, so one that has lost its lease cannot overwrite
+   * its successor's.
+   */
+  async transcriptTarget(
+    tx: Tx,
+    execution: ExecutionRef,
+    conversationId: string,
+    origin: string,
+  ): Promise<UploadTarget> {
+    await this.heartbeat(execution);
+    const conversation = await this.conversations.ofRun(tx, execution.runId);
+    if (conversation?.id !== conversationId) throw Problem.notFound('conversation of this run');
+    const key = `conversations/${conversationId}/${String(execution.executionId)}.jsonl`;
+    await this.conversations.setTranscript(tx, conversationId, key);
+    return this.storage.uploadTarget(key, {
+      contentType: 'application/x-ndjson',
+      maxBytes: MAX_TRANSCRIPT_BYTES,
+      origin,
+    });
+  }
+
+  /** The outcome as the agent sees it. The first outcome of a run stands. */
+  async finishTask(tx: Tx, execution: ExecutionRef, { success, summary }: FinishTaskRequest): Promise<void> {
+    await this.heartbeat(execution);
+    await this.lifecycle.finish(
+      tx,
+      execution,
+      success
+        ? { event: 'succeed', statusMessage: { message: summary } }
+        : classifyFailure('agent_process_failed', summary),
+    );
+  }
+
+  /** The last call: the execution is over. Accepted after a stop was asked for as well: it confirms the stop. */
+  async reportShutdown(tx: Tx, execution: ExecutionRef, { error }: ReportShutdownRequest): Promise<void> {
+    await this.lifecycle.close(
+      tx,
+      execution,
+      error?.category ?? 'shutdown',
+      error === undefined ? ENDED_WITHOUT_RESULT : classifyFailure(error.category, error.message),
+    );
+  }
+
+  async clientEvent(tx: Tx, execution: ExecutionRef, event: ClientEvent): Promise<void> {
+    await this.heartbeat(execution);
+    await this.runs.addTimelineEvent(tx, {
+      eventUuid: event.event_uuid,
+      runId: execution.runId,
+      executionId: execution.executionId,
+      eventType: event.event_name,
+      occurredAt: event.timestamp,
+      payload: event.payload ?? null,
+    });
+  }
+}

@@ -1,0 +1,131 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { AppConfig } from '../../config/app-config.js';
+import { withNewTrace } from '../../kernel/http/request-context.js';
+import { Database } from '../../kernel/persistence/database.js';
+import { isDatabaseUnavailable } from '../../kernel/persistence/sqlstate.js';
+import { Transactor } from '../../kernel/persistence/transactor.js';
+import {
+  type ExecutionRef,
+  ExecutionQueries,
+  type Outcome,
+  RunLifecycle,
+  WaitingRuns,
+} from '../../runs/index.js';
+import { WorkerConnectionRepository } from '../persistence/worker-connection.repository.js';
+
+const SWEEP_MS = 1000;
+/** How long a worker may take to confirm a stop. */
+const STOP_CONFIRMATION_SECONDS = 30;
+
+const WORKER_LOST: Outcome = {
+  event: 'error',
+  statusMessage: {
+    message: 'The worker was lost: neither it nor the agent has been heard of within the lease',
+    error_code: 'resource_unavailable',
+    retryable: true,
+  },
+};
+
+/** Sees to it that no run stays in a state that nobody is working on. Any number of replicas sweep; every step is guarded. */
+@Injectable()
+export class SweepExecutions {
+  private readonly logger = new Logger(SweepExecutions.name);
+  private sweeping = false;
+  /** Since when this process could have heard of agents. While it or the database was down, nobody could report. */
+  private listeningSince = Date.now();
+
+  constructor(
+    private readonly executions: ExecutionQueries,
+    private readonly lifecycle: RunLifecycle,
+    private readonly waitingRuns: WaitingRuns,
+    private readonly connections: WorkerConnectionRepository,
+    private readonly transactor: Transactor,
+    private readonly database: Database,
+    private readonly config: AppConfig,
+  ) {}
+
+  @Interval(SWEEP_MS)
+  async tick(): Promise<void> {
+    if (this.sweeping || !this.config.roles.has('sweeper')) return;
+    this.sweeping = true;
+    try {
+      await withNewTrace(() => this.sweep());
+    } catch (error) {
+      if (isDatabaseUnavailable(error)) this.listeningSince = Date.now();
+      this.logger.error({ err: error }, 'the sweep failed; the next one tries again');
+    } finally {
+      this.sweeping = false;
+    }
+  }
+
+  async sweep(): Promise<void> {
+    await this.requeueUnclaimed();
+    await this.expireLeases();
+    await this.stopOverlong();
+    await this.closeUnconfirmedStops();
+    await this.explainWaiting();
+  }
+
+  private async requeueUnclaimed(): Promise<void> {
+    for (const connectionId of await this.connections.deleteSilent()) {
+      const unclaimed = await this.executions.unclaimedOfConnection(connectionId);
+      await this.each(unclaimed, (tx, execution) => this.lifecycle.requeue(tx, execution, 'worker_lost'));
+    }
+    await this.each(await this.executions.overdueClaims(), (tx, execution) =>
+      this.lifecycle.requeue(tx, execution, 'claim_deadline'),
+    );
+  }
+
+  private async expireLeases(): Promise<void> {
+    if (Date.now() - this.listeningSince < this.config.leaseSeconds * 1000) return;
+    await this.each(await this.executions.expiredLeases(), (tx, execution) =>
+      this.lifecycle.expire(tx, execution, WORKER_LOST),
+    );
+  }
+
+  private async stopOverlong(): Promise<void> {
+    const minutes = this.config.maxRunMinutes;
+    await this.each(await this.executions.overlongExecutions(minutes), (tx, execution) =>
+      this.lifecycle.stop(tx, execution, {
+        event: 'error',
+        statusMessage: {
+          message: `The run took longer than ${String(minutes)} minutes and was stopped`,
+          error_code: 'infrastructure_timeout',
+          retryable: false,
+        },
+      }),
+    );
+  }
+
+  private async closeUnconfirmedStops(): Promise<void> {
+    await this.each(await this.executions.unconfirmedStops(STOP_CONFIRMATION_SECONDS), (tx, execution) =>
+      this.lifecycle.close(tx, execution, 'stop_not_confirmed', WORKER_LOST),
+    );
+  }
+
+  private async explainWaiting(): Promise<void> {
+    for (const group of await this.waitingRuns.groups(this.database)) {
+      const workers = await this.connections.count(group.workerHost, group.teamUid);
+      const whose = group.workerHost === null ? 'of the hosted pool' : `named ${group.workerHost}`;
+      const reason =
+        workers === 0
+          ? `Waiting for a worker: none ${whose} is connected`
+          : `Waiting for a free slot: every connected worker ${whose} is busy`;
+      await this.transactor.run((tx) => this.waitingRuns.explain(tx, group, reason));
+    }
+  }
+
+  private async each(
+    executions: ExecutionRef[],
+    step: (tx: Parameters<Parameters<Transactor['run']>[0]>[0], execution: ExecutionRef) => Promise<unknown>,
+  ): Promise<void> {
+    for (const execution of executions) {
+      await this.transactor.run((tx) => step(tx, execution));
+      this.logger.warn(
+        { run_id: execution.runId, execution_id: execution.executionId },
+        'swept an execution',
+      );
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { RawData, WebSocket } from 'ws';
+import { withNewTrace } from '../../kernel/http/request-context.js';
+import { newUuid } from '../../kernel/ids.js';
+import { Transactor } from '../../kernel/persistence/transactor.js';
+import { ExecutionQueries, RunLifecycle, type WorkerPool } from '../../runs/index.js';
+import { SILENCE_SECONDS, WorkerConnectionRepository } from '../persistence/worker-connection.repository.js';
+import { Dispatcher } from './dispatcher.js';
+import { ReceiveWorkerMessage } from './receive-worker-message.js';
+import { WorkerConnection } from './worker-connection.js';
+import { WorkerConnections } from './worker-connections.js';
+
+const SILENCE_MS = SILENCE_SECONDS * 1000;
+
+/** The life of a worker's connection: greeted with work, kept by its pings, and what it had not claimed is queued again when it goes. */
+@Injectable()
+export class WorkerSessions {
+  private readonly logger = new Logger(WorkerSessions.name);
+  private readonly ending = new Set<Promise<void>>();
+
+  constructor(
+    private readonly connections: WorkerConnections,
+    private readonly repository: WorkerConnectionRepository,
+    private readonly messages: ReceiveWorkerMessage,
+    private readonly dispatcher: Dispatcher,
+    private readonly lifecycle: RunLifecycle,
+    private readonly executions: ExecutionQueries,
+    private readonly transactor: Transactor,
+  ) {}
+
+  /** @param slots runs at a time, where the worker announced it */
+  open(socket: WebSocket, worker: { workerId: string; pool: WorkerPool; slots: number | undefined }): void {
+    const connection = new WorkerConnection(newUuid(), worker.workerId, worker.pool, worker.slots, socket);
+    const fields = { worker_id: connection.workerId, connection_id: connection.id };
+    // What happens on a connection happens in its order: a claim is handled before the completion that follows it.
+    let queue = this.inOrder(Promise.resolve(), fields, async () => {
+      await this.repository.insert(connection);
+      this.connections.add(connection);
+      this.logger.log(fields, 'worker connected');
+      this.dispatcher.wake();
+    });
+    let silence = setTimeout(terminate, SILENCE_MS);
+    function terminate(): void {
+      socket.terminate();
+    }
+    function heard(): void {
+      clearTimeout(silence);
+      silence = setTimeout(terminate, SILENCE_MS);
+    }
+    socket.on('ping', () => {
+      heard();
+      queue = this.inOrder(queue, fields, async () => {
+        await this.repository.touch(connection.id);
+        await this.lifecycle.renewLeasesOfConnection(connection.id);
+      });
+    });
+    socket.on('message', (data: RawData) => {
+      heard();
+      queue = this.inOrder(queue, fields, () => this.messages.execute(connection, textOf(data)));
+    });
+    socket.on('error', (error) => {
+      this.logger.warn({ ...fields, err: error }, 'error on a worker connection');
+    });
+    socket.on('close', () => {
+      clearTimeout(silence);
+      this.connections.remove(connection);
+      const end = this.inOrder(queue, fields, () => this.end(connection)).finally(() =>
+        this.ending.delete(end),
+      );
+      this.ending.add(end);
+    });
+  }
+
+  /** Says good-bye to every worker and waits until what they had not claimed is queued again. */
+  async closeAll(): Promise<void> {
+    for (const connection of this.connections.all()) connection.close(1001, 'the server is stopping');
+    await Promise.all(this.ending);
+  }
+
+  private async end(connection: WorkerConnection): Promise<void> {
+    this.logger.log({ worker_id: connection.workerId, connection_id: connection.id }, 'worker disconnected');
+    await this.repository.delete(connection.id);
+    for (const execution of await this.executions.unclaimedOfConnection(connection.id)) {
+      await this.transactor.run((tx) => this.lifecycle.requeue(tx, execution, 'worker_disconnected'));
+    }
+  }
+
+  private async inOrder(previous: Promise<void>, fields: object, step: () => Promise<void>): Promise<void> {
+    await previous;
+    try {
+      await withNewTrace(step);
+    } catch (error) {
+      // What was not written now is put right by the sweeper: deadlines and leases stand in the database.
+      this.logger.error({ ...fields, err: error }, 'a message of a worker could not be handled');
+    }
+  }
+}
+
+function textOf(data: RawData): string {
+  if (Buffer.isBuffer(data)) return data.toString('utf8');
+  return Buffer.concat(Array.isArray(data) ? data : [Buffer.from(data)]).toString('utf8');
+}

@@ -1,0 +1,44 @@
+import { Module, type OnModuleInit } from '@nestjs/common';
+import { Metrics } from '../kernel/observability/metrics.js';
+import { RunsModule } from '../runs/index.js';
+import { ExecutionEventsController } from './api/execution-events.controller.js';
+import { HarnessSupportController } from './api/harness-support.controller.js';
+import { WorkerSocketServer } from './api/worker-socket.server.js';
+import { Dispatcher } from './application/dispatcher.js';
+import { ReceiveWorkerMessage } from './application/receive-worker-message.js';
+import { ReportExecution } from './application/report-execution.js';
+import { SweepExecutions } from './application/sweep-executions.js';
+import { WorkerConnections } from './application/worker-connections.js';
+import { WorkerSessions } from './application/worker-sessions.js';
+import { WorkerConnectionRepository } from './persistence/worker-connection.repository.js';
+
+@Module({
+  imports: [RunsModule],
+  controllers: [HarnessSupportController, ExecutionEventsController],
+  providers: [
+    WorkerConnections,
+    WorkerConnectionRepository,
+    WorkerSessions,
+    WorkerSocketServer,
+    ReceiveWorkerMessage,
+    Dispatcher,
+    SweepExecutions,
+    ReportExecution,
+  ],
+})
+export class ExecutionModule implements OnModuleInit {
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly connections: WorkerConnectionRepository,
+  ) {}
+
+  onModuleInit(): void {
+    this.metrics.observeGauge({
+      name: 'millwright_worker_connections',
+      help: 'Open connections of workers over all replicas, by pool',
+      labelNames: ['pool'],
+      read: async () =>
+        (await this.connections.countByPool()).map(({ pool, count }) => ({ labels: { pool }, value: count })),
+    });
+  }
+}

@@ -1,0 +1,2 @@
+export { ExecutionModule } from './execution.module.js';
+export { BuiltInWorker } from './worker/built-in-worker.js';

@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../kernel/persistence/database.js';
+import type { WorkerPool } from '../../runs/index.js';
+
+/** A connection that has been silent for this long is dead, wherever it was held: workers ping every 30 s. */
+export const SILENCE_SECONDS = 90;
+
+/** The open connections of workers, as all replicas see them. */
+@Injectable()
+export class WorkerConnectionRepository {
+  constructor(private readonly database: Database) {}
+
+  async insert(connection: { id: string; workerId: string; pool: WorkerPool }): Promise<void> {
+    await this.database.query(
+      `INSERT INTO worker_connections (id, worker_id, team_uid) VALUES ($1, $2, $3)`,
+      [
+        connection.id,
+        connection.workerId,
+        connection.pool.kind === 'hosted' ? null : connection.pool.teamUid,
+      ],
+    );
+  }
+
+  async touch(id: string): Promise<void> {
+    await this.database.query(`UPDATE worker_connections SET last_seen_at = now() WHERE id = $1`, [id]);
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.database.query(`DELETE FROM worker_connections WHERE id = $1`, [id]);
+  }
+
+  /** Removes what a replica left behind that was killed. @returns the connections that are gone with it */
+  async deleteSilent(): Promise<string[]> {
+    const rows = await this.database.query<{ id: string }>(
+      `DELETE FROM worker_connections WHERE last_seen_at < now() - make_interval(secs => $1) RETURNING id`,
+      [SILENCE_SECONDS],
+    );
+    return rows.map((row) => row.id);
+  }
+
+  /** How many connections could take runs of the hosted pool, or, with a team, that team's runs for the worker host. */
+  async count(workerHost: string | null, teamUid: string | null): Promise<number> {
+    const rows = await this.database.query<{ count: number }>(
+      `SELECT count(*)::int AS count FROM worker_connections
+        WHERE team_uid IS NOT DISTINCT FROM $1 AND ($2::text IS NULL OR worker_id = $2)`,
+      [workerHost === null ? null : teamUid, workerHost],
+    );
+    return rows[0]?.count ?? 0;
+  }
+
+  countByPool(): Promise<{ pool: string; count: number }[]> {
+    return this.database.query(
+      `SELECT CASE WHEN team_uid IS NULL THEN 'hosted' ELSE 'self_hosted' END AS pool, count(*)::int AS count
+         FROM worker_connections GROUP BY 1`,
+    );
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * The harness-support calls that the runner makes, under `<server root>/v1`. Every call carries
+ * `Authorization: Bearer <run key>`, `X-Warp-Cloud-Agent-ID: <run id>` and `X-Warp-Ambient-Workload-Token: <workload token>`.
+ *
+ * A 409 answer to any of them means that the execution is over (cancelled, or its lease was lost): stop the agent and exit.
+ */
+
+/** `GET harness-support/execution`: everything that a runner needs to execute its run. */
+export interface ExecutionView {
+  run_id: string;
+  execution_id: string;
+  /** Set when the run continues a conversation. */
+  conversation_id?: string;
+  /** The built-in harness is `oz`. */
+  harness: { type: 'oz' | 'claude' | 'gemini' | 'codex'; model_id: string };
+  /** How often `POST harness-support/heartbeat` is due; three missed ones lose the lease. */
+  heartbeat_seconds: number;
+}
+
+/** `POST harness-support/resolve-prompt`: the texts for the agent, sent as resumption, context and prompt, a blank line between. */
+export interface ResolvedPrompt {
+  prompt: string;
+  system_prompt?: string;
+  resumption_prompt?: string;
+  context?: string;
+}
+
+/** `POST harness-support/external-conversation`. */
+export interface ExternalConversationRequest {
+  format: TranscriptFormat;
+}
+
+/** Formats of raw transcripts. `millwright_script` is the built-in harness's own. */
+export const TRANSCRIPT_FORMATS = [
+  'millwright_script',
+  'claude_code_cli',
+  'codex_cli',
+  'gemini_cli',
+] as const;
+export type TranscriptFormat = (typeof TRANSCRIPT_FORMATS)[number];
+
+/** Where to put bytes. Without `fields` the body is sent raw with `headers`. */
+export interface UploadTarget {
+  url: string;
+  method: 'PUT' | 'POST';
+  headers: Record<string, string> | null;
+  fields:
+    | {
+        name: string;
+        value: { kind: 'static'; value: string } | { kind: 'content_crc32c' } | { kind: 'content_data' };
+      }[]
+    | null;
+}
+
+/** `POST harness-support/finish-task`: the run's outcome, as the agent sees it. */
+export interface FinishTaskRequest {
+  success: boolean;
+  summary: string;
+}
+
+/** `POST harness-support/report-shutdown`: the last call. `category` may be an error code of a run's status message. */
+export interface ReportShutdownRequest {
+  error?: { category: string; message: string };
+}
+
+/** `POST agent/runs/{id}/client-events`: de-duplicated by `event_uuid`. */
+export interface ClientEvent {
+  event_uuid: string;
+  event_name: string;
+  timestamp: string;
+  payload?: { start_ts?: string; finish_ts?: string; latency_ms?: number; is_error?: boolean };
+}

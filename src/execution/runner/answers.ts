@@ -1,0 +1,92 @@
+import type { ExecutionView, ResolvedPrompt, UploadTarget } from '../protocol/harness-support.js';
+
+/** An answer that does not have the shape that the protocol gives it. */
+export class UnreadableAnswerError extends Error {}
+
+type JsonObject = Record<string, unknown>;
+
+const HARNESS_TYPES: readonly ExecutionView['harness']['type'][] = ['oz', 'claude', 'gemini', 'codex'];
+
+export function parseExecutionView(answer: unknown): ExecutionView {
+  const view = object(answer, 'execution');
+  const harness = object(view['harness'], 'harness');
+  const heartbeatSeconds = view['heartbeat_seconds'];
+  if (typeof heartbeatSeconds !== 'number' || !(heartbeatSeconds > 0)) {
+    throw new UnreadableAnswerError('heartbeat_seconds is not a positive number');
+  }
+  return {
+    run_id: string(view, 'run_id'),
+    execution_id: string(view, 'execution_id'),
+    conversation_id: optionalString(view, 'conversation_id'),
+    harness: { type: oneOf(HARNESS_TYPES, string(harness, 'type')), model_id: string(harness, 'model_id') },
+    heartbeat_seconds: heartbeatSeconds,
+  };
+}
+
+export function parseResolvedPrompt(answer: unknown): ResolvedPrompt {
+  const resolved = object(answer, 'resolved prompt');
+  return {
+    prompt: string(resolved, 'prompt'),
+    system_prompt: optionalString(resolved, 'system_prompt'),
+    resumption_prompt: optionalString(resolved, 'resumption_prompt'),
+    context: optionalString(resolved, 'context'),
+  };
+}
+
+export function parseConversationId(answer: unknown): string {
+  return string(object(answer, 'conversation'), 'conversation_id');
+}
+
+/** A target to which bytes are sent raw. */
+export interface RawUploadTarget {
+  url: string;
+  method: UploadTarget['method'];
+  headers: Record<string, string>;
+}
+
+/** Refuses a target that asks for a multipart form, which this runner does not speak. */
+export function parseUploadTarget(answer: unknown): RawUploadTarget {
+  const target = object(answer, 'upload target');
+  const fields = target['fields'];
+  if (fields !== undefined && fields !== null && !(Array.isArray(fields) && fields.length === 0)) {
+    throw new UnreadableAnswerError(
+      'the upload target wants a multipart form; this runner uploads raw bytes only',
+    );
+  }
+  return {
+    url: string(target, 'url'),
+    method: oneOf(['PUT', 'POST'] as const, string(target, 'method')),
+    headers: headers(target['headers']),
+  };
+}
+
+function object(value: unknown, what: string): JsonObject {
+  if (isObject(value)) return value;
+  throw new UnreadableAnswerError(`${what} is not an object`);
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function string(from: JsonObject, name: string): string {
+  const value = from[name];
+  if (typeof value === 'string') return value;
+  throw new UnreadableAnswerError(`${name} is not a string`);
+}
+
+function optionalString(from: JsonObject, name: string): string | undefined {
+  return from[name] === undefined || from[name] === null ? undefined : string(from, name);
+}
+
+function oneOf<T extends string>(allowed: readonly T[], value: string): T {
+  const match = allowed.find((candidate) => candidate === value);
+  if (match !== undefined) return match;
+  throw new UnreadableAnswerError(`${JSON.stringify(value)} is not one of ${allowed.join(', ')}`);
+}
+
+function headers(value: unknown): Record<string, string> {
+  if (value === undefined || value === null) return {};
+  const named = object(value, 'headers');
+  return Object.fromEntries(Object.keys(named).map((name) => [name, string(named, name)]));
+}

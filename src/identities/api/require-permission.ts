@@ -1,0 +1,48 @@
+import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
+import { ApiBearerAuth, ApiForbiddenResponse, ApiHeader, ApiUnauthorizedResponse } from '@nestjs/swagger';
+import { Problem } from '../../kernel/errors/problem.js';
+import { ACCESS } from '../../kernel/http/access.js';
+import type { Caller, Permission, RunCaller, UserCaller } from '../domain/caller.js';
+import type { AuthenticatedRequest } from './access.guard.js';
+
+/** The route may be called with a key that has this permission. */
+export const RequirePermission = (permission: Permission): MethodDecorator =>
+  applyDecorators(
+    SetMetadata(ACCESS, permission),
+    ApiBearerAuth(),
+    ApiUnauthorizedResponse({ description: 'No API key, or one that is unknown, expired or revoked' }),
+    ApiForbiddenResponse({ description: `The key has not the permission \`${permission}\`` }),
+    ApiHeader({
+      name: 'X-Team-Uid',
+      required: false,
+      description: 'The team to act for, when the user belongs to several',
+      schema: { type: 'string', format: 'uuid' },
+    }),
+  );
+
+/** Whoever the guard let through. */
+export const CurrentCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller =>
+  callerOf(context),
+);
+
+/** The person who calls. @throws Problem 403 for any other caller */
+export const CurrentUser = createParamDecorator((_: unknown, context: ExecutionContext): UserCaller => {
+  const caller = callerOf(context);
+  if (caller.kind !== 'user')
+    throw new Problem('not_authorized', { detail: 'This takes the API key of a user' });
+  return caller;
+});
+
+/** The execution that reports. @throws Problem 403 for any other caller */
+export const CurrentExecution = createParamDecorator((_: unknown, context: ExecutionContext): RunCaller => {
+  const caller = callerOf(context);
+  if (caller.kind !== 'run')
+    throw new Problem('not_authorized', { detail: "This takes a run's own API key" });
+  return caller;
+});
+
+export function callerOf(context: ExecutionContext): Caller {
+  const { caller } = context.switchToHttp().getRequest<AuthenticatedRequest>();
+  if (caller === undefined) throw new Error('the guard has not identified the caller of this route');
+  return caller;
+}

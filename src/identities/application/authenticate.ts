@@ -1,0 +1,59 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { apiKeyPrefix, matchesHash } from '../domain/api-key.js';
+import type { Caller } from '../domain/caller.js';
+import { ApiKeyRepository, type ApiKeyRow } from '../persistence/api-key.repository.js';
+
+export type Authentication =
+  | { outcome: 'authenticated'; caller: Caller }
+  | { outcome: 'unknown_key' }
+  /** The header `X-Team-Uid` names a team that the user does not belong to. */
+  | { outcome: 'not_a_member' };
+
+/** Finds out whose key it is. Nothing is cached, so a revoked key is refused from its next use on, by every replica. */
+@Injectable()
+export class Authenticate {
+  private readonly logger = new Logger(Authenticate.name);
+
+  constructor(private readonly apiKeys: ApiKeyRepository) {}
+
+  async execute(key: string, teamUid?: string): Promise<Authentication> {
+    const rows = await this.apiKeys.findByPrefix(apiKeyPrefix(key));
+    const row = rows.find((candidate) => matchesHash(key, candidate.hash));
+    if (row === undefined) return { outcome: 'unknown_key' };
+    if (row.use_is_stale) {
+      this.apiKeys.noteUse(row.uid).catch((error: unknown) => {
+        this.logger.warn({ err: error }, 'the last use of a key could not be noted');
+      });
+    }
+    return toCaller(row, teamUid);
+  }
+}
+
+function toCaller(row: ApiKeyRow, teamUid: string | undefined): Authentication {
+  if (row.run_id !== null) {
+    return {
+      outcome: 'authenticated',
+      caller: { kind: 'run', keyUid: row.uid, runId: row.run_id, executionId: Number(row.execution_id) },
+    };
+  }
+  if (row.user_uid === null) return { outcome: 'unknown_key' };
+  const teams = row.teams ?? [];
+  const team = teamUid === undefined ? (teams.length === 1 ? teams[0] : undefined) : find(teams, teamUid);
+  if (teamUid !== undefined && team === undefined) return { outcome: 'not_a_member' };
+  return {
+    outcome: 'authenticated',
+    caller: {
+      kind: 'user',
+      keyUid: row.uid,
+      uid: row.user_uid,
+      displayName: row.display_name ?? '',
+      email: row.email ?? undefined,
+      team,
+      teamCount: teams.length,
+      operator: row.operator,
+    },
+  };
+}
+
+const find = <Team extends { uid: string }>(teams: Team[], uid: string): Team | undefined =>
+  teams.find((team) => team.uid === uid.toLowerCase());

@@ -1,0 +1,26 @@
+import { parseTraceParent } from '@opentelemetry/core';
+import type { NextFunction, Request, Response } from 'express';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomBytes } from 'node:crypto';
+
+/** What is known of the request that is being handled. For logs and error bodies alone: no decision rests on ambient state. */
+export interface RequestContext {
+  /** 32 hexadecimal digits (W3C Trace Context), the caller's if it sent a valid `traceparent`. */
+  readonly traceId: string;
+}
+
+const storage = new AsyncLocalStorage<RequestContext>();
+
+export const currentRequest = (): RequestContext | undefined => storage.getStore();
+
+/** Runs work that no request started (a loop, a job, a socket's message) under a trace id of its own. */
+export const withNewTrace = <T>(work: () => T): T => storage.run({ traceId: newTraceId() }, work);
+
+/** Gives every request a trace id and every response the header `X-Trace-Id`. */
+export function requestContextMiddleware(request: Request, response: Response, next: NextFunction): void {
+  const traceId = parseTraceParent(request.get('traceparent') ?? '')?.traceId ?? newTraceId();
+  response.setHeader('X-Trace-Id', traceId);
+  storage.run({ traceId }, next);
+}
+
+const newTraceId = (): string => randomBytes(16).toString('hex');

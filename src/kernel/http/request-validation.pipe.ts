@@ -1,0 +1,56 @@
+import { type ArgumentMetadata, Injectable, ValidationPipe } from '@nestjs/common';
+import type { ValidationError } from 'class-validator';
+import { type FieldError, Problem } from '../errors/problem.js';
+
+const OPTIONS = {
+  transform: true,
+  whitelist: true,
+  stopAtFirstError: true,
+  exceptionFactory: (errors: ValidationError[]) =>
+    Problem.invalid(errors.flatMap((error) => fieldErrors(error))),
+} as const;
+
+/**
+ * Validates bodies and queries by the decorators of their DTO. An unknown field of a body is an error, an unknown query parameter is
+ * not; a route that must tolerate unknown fields marks its DTO with {@link TolerateUnknownFields}.
+ */
+@Injectable()
+export class RequestValidationPipe extends ValidationPipe {
+  private readonly strict = new ValidationPipe({ ...OPTIONS, forbidNonWhitelisted: true });
+
+  constructor() {
+    super(OPTIONS);
+  }
+
+  override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    const dto = metadata.metatype;
+    if (metadata.type !== 'body' || dto === undefined)
+      return super.transform(value, metadata) as Promise<unknown>;
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw Problem.invalid([{ field: 'body', message: 'must be a JSON object' }]);
+    }
+    return TOLERANT.has(dto)
+      ? (super.transform(value, metadata) as Promise<unknown>)
+      : (this.strict.transform(value, metadata) as Promise<unknown>);
+  }
+}
+
+const TOLERANT = new WeakSet();
+
+/** Marks the body of a route that ignores unknown fields (worker and harness-support routes). */
+export const TolerateUnknownFields = (): ClassDecorator => (target) => {
+  TOLERANT.add(target);
+};
+
+function fieldErrors(error: ValidationError, parent = ''): FieldError[] {
+  const field = parent === '' ? error.property : `${parent}.${error.property}`;
+  const own = Object.entries(error.constraints ?? {}).map(([rule, message]) => ({
+    field,
+    // class-validator begins its messages with the property's name, which `field` already gives.
+    message:
+      rule === 'whitelistValidation'
+        ? 'is not a known field'
+        : message.replace(`${error.property} `, '').trim(),
+  }));
+  return [...own, ...(error.children ?? []).flatMap((child) => fieldErrors(child, field))];
+}

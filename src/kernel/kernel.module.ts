@@ -1,0 +1,55 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { AppConfig } from '../config/app-config.js';
+import { Clock } from './clock.js';
+import { ErrorPagesController } from './errors/error-pages.controller.js';
+import { ProblemFilter } from './http/problem.filter.js';
+import { JobQueue } from './jobs/job-queue.js';
+import { Metrics } from './observability/metrics.js';
+import { OperationsController } from './observability/operations.controller.js';
+import { Readiness } from './observability/readiness.js';
+import { DatabaseUrl } from './persistence/database-url.js';
+import { Database } from './persistence/database.js';
+import { Signals } from './persistence/signals.js';
+import { Transactor } from './persistence/transactor.js';
+import { Keyring } from './security/keyring.js';
+import { FileSystemStorage } from './storage/file-system-storage.js';
+import { ObjectStorage } from './storage/object-storage.js';
+import { ObjectsController } from './storage/objects.controller.js';
+
+/** What the application is built on: made before it starts and handed in. */
+export interface Foundation {
+  config: AppConfig;
+  databaseUrl: DatabaseUrl;
+  dataSource: DataSource;
+  encryptionKey: Buffer;
+  clock: Clock;
+}
+
+@Global()
+@Module({})
+export class KernelModule {
+  static for(foundation: Foundation): DynamicModule {
+    const providers = [
+      { provide: AppConfig, useValue: foundation.config },
+      { provide: DatabaseUrl, useValue: foundation.databaseUrl },
+      { provide: DataSource, useValue: foundation.dataSource },
+      { provide: Keyring, useValue: new Keyring(foundation.encryptionKey) },
+      { provide: Clock, useValue: foundation.clock },
+      { provide: ObjectStorage, useClass: FileSystemStorage },
+      Database,
+      Transactor,
+      Signals,
+      JobQueue,
+      Metrics,
+      Readiness,
+      ProblemFilter,
+    ];
+    return {
+      module: KernelModule,
+      controllers: [OperationsController, ErrorPagesController, ObjectsController],
+      providers,
+      exports: providers,
+    };
+  }
+}

@@ -1,0 +1,51 @@
+import { QueryFailedError } from 'typeorm';
+
+/** The SQLSTATE codes that this code base reacts to, by their names in the PostgreSQL manual (appendix A). */
+export const SQLSTATE = {
+  uniqueViolation: '23505',
+  foreignKeyViolation: '23503',
+  serializationFailure: '40001',
+  deadlockDetected: '40P01',
+  queryCanceled: '57014',
+  adminShutdown: '57P01',
+  crashShutdown: '57P02',
+  cannotConnectNow: '57P03',
+  tooManyConnections: '53300',
+} as const;
+
+/** The SQLSTATE of a database error, or the code of a socket error such as `ECONNREFUSED`; undefined for other errors. */
+export function databaseErrorCode(error: unknown): string | undefined {
+  const driverError: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  if (typeof driverError !== 'object' || driverError === null || !('code' in driverError)) return undefined;
+  return typeof driverError.code === 'string' ? driverError.code : undefined;
+}
+
+/** Two transactions got in each other's way and PostgreSQL undid this one: running it again is right. */
+export function isTransactionConflict(error: unknown): boolean {
+  const code = databaseErrorCode(error);
+  return code === SQLSTATE.serializationFailure || code === SQLSTATE.deadlockDetected;
+}
+
+const UNREACHABLE = new Set<string>([
+  SQLSTATE.adminShutdown,
+  SQLSTATE.crashShutdown,
+  SQLSTATE.cannotConnectNow,
+  SQLSTATE.tooManyConnections,
+  SQLSTATE.queryCanceled,
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+
+/** pg reports some lost connections by message alone. */
+const UNREACHABLE_MESSAGE =
+  /^(Connection terminated|Client has encountered a connection error|timeout e(xceeded|xpired))/i;
+
+/** The database cannot be reached or is overloaded: our fault, and over soon. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  const code = databaseErrorCode(error);
+  if (code !== undefined) return UNREACHABLE.has(code) || code.startsWith('08');
+  return error instanceof Error && UNREACHABLE_MESSAGE.test(error.message);
+}

@@ -1,0 +1,4 @@
+/** What a signed object URL allows: one operation on one object until a moment (milliseconds since the epoch). */
+export type ObjectGrant =
+  | { operation: 'get'; key: string; filename: string; contentType: string; expiresAt: number }
+  | { operation: 'put'; key: string; maxBytes: number; expiresAt: number };

@@ -1,0 +1,54 @@
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { DocumentBuilder, getSchemaPath, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { ProblemDocument } from './kernel/http/problem-document.dto.js';
+import type { Application, Request, Response } from 'express';
+
+/** The OpenAPI description of the service, made from the decorators. */
+export function openApiDocument(app: NestExpressApplication, publicUrl: string): OpenAPIObject {
+  const builder = new DocumentBuilder()
+    .setTitle('Millwright')
+    .setDescription(
+      'Start agent runs, follow them while they work, and read back everything that happened. ' +
+        'Every error is `application/problem+json` (RFC 9457). The routes below `/v1` answer below `/api/v1` as well.',
+    )
+    .setVersion('1')
+    .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
+    .addServer(publicUrl)
+    .addTag('Runs', 'Start, list, read and cancel runs')
+    .addTag('Conversations', 'What agents said and did')
+    .addTag('Harness support', 'What the agent of an execution calls, with the key of its run')
+    .addTag('Operations', 'Health, metrics and the meaning of error codes')
+    .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'An API key' })
+    .build();
+  const document = SwaggerModule.createDocument(app, builder, { extraModels: [ProblemDocument] });
+  describeErrors(document);
+  return document;
+}
+
+/** Every error of every route has the same body. */
+function describeErrors(document: OpenAPIObject): void {
+  const schema = { $ref: getSchemaPath(ProblemDocument) };
+  for (const path of Object.values(document.paths)) {
+    for (const operation of [path.get, path.put, path.post, path.patch, path.delete]) {
+      for (const [status, response] of Object.entries(operation?.responses ?? {})) {
+        if (Number(status) < 400 || response === undefined || '$ref' in response) continue;
+        response.content ??= { 'application/problem+json': { schema } };
+      }
+    }
+  }
+}
+
+/** Serves the document at `/openapi.json` and `/v1/openapi.json`, and Swagger UI at `/docs`. */
+export function serveOpenApi(app: NestExpressApplication, publicUrl: string): void {
+  let document: OpenAPIObject | undefined;
+  const getDocument = (): OpenAPIObject => (document ??= openApiDocument(app, publicUrl));
+  const serve = (_request: Request, response: Response): void => {
+    response.json(getDocument());
+  };
+  (app.getHttpAdapter().getInstance() as Application).get(['/openapi.json', '/v1/openapi.json'], serve);
+  SwaggerModule.setup('docs', app, getDocument, {
+    customSiteTitle: 'Millwright API',
+    raw: false,
+    swaggerOptions: { persistAuthorization: true, displayRequestDuration: true },
+  });
+}

@@ -1,0 +1,182 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ScopeResponse, PrincipalResponse, type Principal } from '../../identities/index.js';
+import { isCancellableType, RUN_SOURCES, type RunSource } from '../domain/run-source.js';
+import { RUN_STATE_MACHINE, type RunState } from '../domain/run-state.js';
+import { RUN_ERROR_CODES, type RunErrorCode, type StatusMessage } from '../domain/status-message.js';
+import type { RunView } from '../domain/run-view.js';
+import { AgentConfigDto } from './agent-config.dto.js';
+
+/** Why a run waits, or why it ended as it did. */
+export class StatusMessageResponse implements StatusMessage {
+  /**
+   * In words.
+   * @example "Command 2 of 3 exited with code 1"
+   */
+  message: string;
+
+  /**
+   * What kind of failure it was.
+   * @example "integration_not_configured"
+   */
+  @ApiProperty({ enum: RUN_ERROR_CODES, required: false })
+  error_code?: RunErrorCode;
+
+  /**
+   * Whether the same run, started again, can succeed.
+   * @example false
+   */
+  retryable?: boolean;
+}
+
+/** A run: what was asked for, where it stands and what came of it. */
+export class RunResponse {
+  /**
+   * The run.
+   * @example "019c3f0e-7d3c-7a55-9a51-2f1f5a3b9c11"
+   */
+  run_id: string;
+
+  /**
+   * The same id, under the name that older clients read.
+   * @example "019c3f0e-7d3c-7a55-9a51-2f1f5a3b9c11"
+   */
+  task_id: string;
+
+  /**
+   * Its title.
+   * @example "Where am I?"
+   */
+  title: string;
+
+  /**
+   * Where it stands. SUCCEEDED, FAILED, BLOCKED, ERROR and CANCELLED are ends; a BLOCKED run waits for a person.
+   * @example "SUCCEEDED"
+   */
+  @ApiProperty({ enum: RUN_STATE_MACHINE.states })
+  state: RunState;
+
+  /**
+   * The whole prompt.
+   * @example "Say where you are:\n```bash\nhostname\n```"
+   */
+  prompt: string;
+
+  /**
+   * When it was created.
+   * @example "2026-11-21T09:30:00.000Z"
+   */
+  @ApiProperty({ format: 'date-time' })
+  created_at: string;
+
+  /**
+   * When it last changed.
+   * @example "2026-11-21T09:30:04.120Z"
+   */
+  @ApiProperty({ format: 'date-time' })
+  updated_at: string;
+
+  /**
+   * When its first execution started; null before that.
+   * @example "2026-11-21T09:30:01.502Z"
+   */
+  @ApiProperty({ format: 'date-time', nullable: true, required: false, type: String })
+  started_at?: string | null;
+
+  /**
+   * How long its executions have run, an ISO 8601 duration.
+   * @example "PT2.618S"
+   */
+  run_time?: string;
+
+  /**
+   * Where it executes.
+   * @example "REMOTE"
+   */
+  @ApiProperty({ enum: ['LOCAL', 'REMOTE'], required: false })
+  execution_location?: 'LOCAL' | 'REMOTE';
+
+  /** Why it waits, or why it ended as it did. */
+  status_message?: StatusMessageResponse;
+
+  /**
+   * What started it.
+   * @example "API"
+   */
+  @ApiProperty({ enum: RUN_SOURCES, required: false })
+  source?: RunSource;
+
+  /** Who started it. */
+  creator?: PrincipalResponse;
+
+  /** Who it is executed as. */
+  executor?: PrincipalResponse;
+
+  /** The configuration that it runs with, every field resolved. */
+  agent_config?: AgentConfigDto;
+
+  /**
+   * The conversation of its agent; absent before the agent has one.
+   * @example "019c3f0e-8a10-7c1f-b1f6-0d4f3ad1a0b7"
+   */
+  conversation_id?: string;
+
+  /**
+   * The pairs that it was created with.
+   * @example { "ticket": "OPS-1142" }
+   */
+  metadata?: Record<string, string>;
+
+  /**
+   * Whether a worker still holds an execution of it; stays true for a moment after a cancel.
+   * @example false
+   */
+  is_sandbox_running?: boolean;
+
+  /**
+   * Whether runs of this type can be cancelled.
+   * @example true
+   */
+  is_run_type_cancellable?: boolean;
+
+  /** Who owns it. */
+  scope?: ScopeResponse;
+}
+
+/** @param principals names for the uids of creator and executor */
+export function toRunResponse(run: RunView, principals: Map<string, Principal>): RunResponse {
+  return {
+    run_id: run.id,
+    task_id: run.id,
+    title: run.title,
+    state: run.state,
+    prompt: run.prompt,
+    created_at: run.created_at.toISOString(),
+    updated_at: run.updated_at.toISOString(),
+    started_at: run.started_at?.toISOString() ?? null,
+    run_time: run.run_seconds === null ? undefined : isoDuration(run.run_seconds),
+    execution_location: run.source === 'LOCAL' ? 'LOCAL' : 'REMOTE',
+    status_message: run.status_message ?? undefined,
+    source: run.source,
+    creator: principals.get(run.creator_uid),
+    executor: principals.get(run.executor_uid),
+    agent_config: run.agent_config,
+    conversation_id: run.conversation_id ?? undefined,
+    metadata: run.metadata,
+    is_sandbox_running: run.sandbox_running,
+    is_run_type_cancellable: isCancellableType(run.source, run.worker_host),
+    scope:
+      run.team_uid === null
+        ? { type: 'User', uid: run.owner_uid ?? undefined }
+        : { type: 'Team', uid: run.team_uid },
+  };
+}
+
+/** ISO 8601-1, 5.5.2.2, with seconds to the millisecond. */
+export function isoDuration(totalSeconds: number): string {
+  const milliseconds = Math.max(0, Math.round(totalSeconds * 1000));
+  const hours = Math.floor(milliseconds / 3_600_000);
+  const minutes = Math.floor((milliseconds % 3_600_000) / 60_000);
+  const seconds = (milliseconds % 60_000) / 1000;
+  const parts = [hours > 0 ? `${String(hours)}H` : '', minutes > 0 ? `${String(minutes)}M` : ''].join('');
+  return `PT${parts}${seconds > 0 || parts === '' ? `${String(seconds)}S` : ''}`;
+}

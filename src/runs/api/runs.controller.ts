@@ -1,0 +1,183 @@
+import { Body, Controller, Get, Header, HttpCode, Param, Post, Query } from '@nestjs/common';
+import {
+  ApiBadRequestResponse,
+  ApiConflictResponse,
+  ApiNotFoundResponse,
+  ApiOkResponse,
+  ApiOperation,
+  ApiParam,
+  ApiPayloadTooLargeResponse,
+  ApiTags,
+  ApiUnprocessableEntityResponse,
+} from '@nestjs/swagger';
+import {
+  type Caller,
+  CurrentCaller,
+  CurrentUser,
+  PrincipalDirectory,
+  RequirePermission,
+  type UserCaller,
+} from '../../identities/index.js';
+import { Problem } from '../../kernel/errors/problem.js';
+import { UuidParam } from '../../kernel/http/uuid-param.pipe.js';
+import { Transactor } from '../../kernel/persistence/transactor.js';
+import { CancelRun } from '../application/cancel-run.js';
+import { CreateRun } from '../application/create-run.js';
+import { GetRun } from '../application/get-run.js';
+import { ListRuns } from '../application/list-runs.js';
+import type { RunView } from '../domain/run-view.js';
+import { CreateRunRequest, CreateRunResponse } from './create-run.dto.js';
+import { ListRunsQuery, ListRunsResponse } from './list-runs.dto.js';
+import { RunResponse, toRunResponse } from './run.dto.js';
+import { TimelineResponse, toTimelineResponse } from './timeline.dto.js';
+
+@ApiTags('Runs')
+@Controller('v1/agent')
+export class RunsController {
+  constructor(
+    private readonly transactor: Transactor,
+    private readonly createRun: CreateRun,
+    private readonly listRuns: ListRuns,
+    private readonly getRun: GetRun,
+    private readonly cancelRun: CancelRun,
+    private readonly principals: PrincipalDirectory,
+  ) {}
+
+  @Post('runs')
+  @HttpCode(200)
+  @RequirePermission('runs:write')
+  @ApiOperation({ operationId: 'createRun', summary: 'Start a run' })
+  @ApiOkResponse({ type: CreateRunResponse, description: 'The run is queued' })
+  @ApiBadRequestResponse({ description: 'A field is wrong; `errors` names it' })
+  @ApiPayloadTooLargeResponse({ description: 'The body is larger than 72 MiB' })
+  async create(
+    @CurrentUser() caller: UserCaller,
+    @Body() request: CreateRunRequest,
+  ): Promise<CreateRunResponse> {
+    const run = await this.transactor.run((tx) =>
+      this.createRun.execute(tx, {
+        prompt: request.prompt,
+        title: request.title,
+        scope: scopeOf(caller, request.team),
+        creatorUid: caller.uid,
+        executorUid: caller.uid,
+        source: 'API',
+        config: request.config,
+        metadata: request.metadata,
+      }),
+    );
+    return { run_id: run.runId, task_id: run.runId, state: run.state };
+  }
+
+  @Post('run')
+  @HttpCode(200)
+  @RequirePermission('runs:write')
+  @ApiOperation({
+    operationId: 'createRunAlias',
+    summary: 'Start a run',
+    description: 'The same as `POST /agent/runs`.',
+  })
+  @ApiOkResponse({ type: CreateRunResponse, description: 'The run is queued' })
+  @ApiBadRequestResponse({ description: 'A field is wrong; `errors` names it' })
+  @ApiPayloadTooLargeResponse({ description: 'The body is larger than 72 MiB' })
+  createAlias(
+    @CurrentUser() caller: UserCaller,
+    @Body() request: CreateRunRequest,
+  ): Promise<CreateRunResponse> {
+    return this.create(caller, request);
+  }
+
+  @Get('runs')
+  @RequirePermission('runs:read')
+  @ApiOperation({ operationId: 'listRuns', summary: 'List runs, the latest change first' })
+  @ApiOkResponse({ type: ListRunsResponse })
+  @ApiBadRequestResponse({ description: 'A parameter is wrong; `errors` names it' })
+  async list(@CurrentCaller() caller: Caller, @Query() query: ListRunsQuery): Promise<ListRunsResponse> {
+    const { runs, nextCursor } = await this.listRuns.execute(caller, query);
+    return {
+      runs: await this.toResponses(runs),
+      page_info: { has_next_page: nextCursor !== undefined, next_cursor: nextCursor },
+    };
+  }
+
+  @Get('runs/:runId')
+  @RequirePermission('runs:read')
+  @ApiOperation({ operationId: 'getRun', summary: 'Read a run' })
+  @ApiParam({ name: 'runId', format: 'uuid' })
+  @ApiOkResponse({ type: RunResponse })
+  @ApiNotFoundResponse({ description: 'No such run, or not one that the caller may know of' })
+  async get(@CurrentCaller() caller: Caller, @Param('runId', UuidParam) runId: string): Promise<RunResponse> {
+    const run = await this.getRun.execute(caller, runId);
+    if (run === undefined) throw Problem.notFound('run');
+    const [response] = await this.toResponses([run]);
+    if (response === undefined) throw Problem.notFound('run');
+    return response;
+  }
+
+  @Get('runs/:runId/timeline')
+  @RequirePermission('runs:read')
+  @ApiOperation({ operationId: 'getRunTimeline', summary: 'Read what happened to a run, in its order' })
+  @ApiParam({ name: 'runId', format: 'uuid' })
+  @ApiOkResponse({ type: TimelineResponse })
+  @ApiNotFoundResponse({ description: 'No such run, or not one that the caller may know of' })
+  async timeline(
+    @CurrentCaller() caller: Caller,
+    @Param('runId', UuidParam) runId: string,
+  ): Promise<TimelineResponse> {
+    const events = await this.getRun.timeline(caller, runId);
+    if (events === undefined) throw Problem.notFound('run');
+    return toTimelineResponse(events);
+  }
+
+  @Post('runs/:runId/cancel')
+  @HttpCode(200)
+  @Header('Content-Type', 'application/json; charset=utf-8')
+  @RequirePermission('runs:write')
+  @ApiOperation({ operationId: 'cancelRun', summary: 'Cancel a queued or working run' })
+  @ApiParam({ name: 'runId', format: 'uuid' })
+  @ApiOkResponse({
+    schema: { type: 'string', format: 'uuid', example: '019c3f0e-7d3c-7a55-9a51-2f1f5a3b9c11' },
+    description: 'The run is CANCELLED; its worker is being told',
+  })
+  @ApiBadRequestResponse({ description: 'The run has ended already' })
+  @ApiNotFoundResponse({ description: 'No such run, or not one that the caller may know of' })
+  @ApiConflictResponse({ description: 'The run is PENDING; try again in a moment' })
+  @ApiUnprocessableEntityResponse({
+    description: 'Runs of self-hosted workers, LOCAL and GITHUB_ACTION runs',
+  })
+  async cancel(@CurrentUser() caller: UserCaller, @Param('runId', UuidParam) runId: string): Promise<string> {
+    const result = await this.transactor.run((tx) => this.cancelRun.execute(tx, caller, runId));
+    switch (result.outcome) {
+      case 'cancelled':
+        return JSON.stringify(runId);
+      case 'not_found':
+        throw Problem.notFound('run');
+      case 'unsupported_type':
+        throw new Problem('operation_not_supported', { detail: 'Runs of this type cannot be cancelled' });
+      case 'already_ended':
+        throw new Problem('invalid_request', { detail: `The run has ended already: it is ${result.state}` });
+      case 'pending':
+        throw new Problem('conflict', {
+          detail: 'The run is PENDING: it was just sent to a worker. Try again in a moment',
+          retryable: true,
+        });
+    }
+  }
+
+  private async toResponses(runs: RunView[]): Promise<RunResponse[]> {
+    const principals = await this.principals.find(runs.flatMap((run) => [run.creator_uid, run.executor_uid]));
+    return runs.map((run) => toRunResponse(run, principals));
+  }
+}
+
+/** Who will own what a person creates. @param team as asked for; by default true for a person with exactly one team */
+function scopeOf(caller: UserCaller, team: boolean | undefined): { teamUid: string } | { ownerUid: string } {
+  const wantsTeam = team ?? (caller.team !== undefined && caller.teamCount === 1);
+  if (!wantsTeam) return { ownerUid: caller.uid };
+  if (caller.team === undefined) {
+    throw Problem.invalid([
+      { field: 'team', message: 'needs the header X-Team-Uid: you belong to several teams or none' },
+    ]);
+  }
+  return { teamUid: caller.team.uid };
+}

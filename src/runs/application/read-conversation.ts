@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import type { Caller } from '../../identities/index.js';
+import { Database } from '../../kernel/persistence/database.js';
+import { ObjectStorage } from '../../kernel/storage/object-storage.js';
+import type { Conversation, Step } from '../domain/conversation.js';
+import { transcriptReader } from '../domain/normalise-transcript.js';
+import { ConversationRepository, type ConversationRow } from '../persistence/conversation.repository.js';
+import { RunReadModel } from '../persistence/run.read-model.js';
+import { runVisibility } from './run-visibility.js';
+
+export type ConversationOutcome =
+  | { outcome: 'found'; conversation: Conversation }
+  | { outcome: 'not_found' }
+  | { outcome: 'format_not_supported'; format: string };
+
+/** Reads conversations: the kept steps once an execution has ended, before that what its transcript holds so far. */
+@Injectable()
+export class ReadConversation {
+  constructor(
+    private readonly runs: RunReadModel,
+    private readonly conversations: ConversationRepository,
+    private readonly storage: ObjectStorage,
+    private readonly database: Database,
+  ) {}
+
+  async ofRun(caller: Caller, runId: string): Promise<ConversationOutcome> {
+    const conversation = await this.find(caller, runId);
+    if (conversation === undefined) return { outcome: 'not_found' };
+    const kept = await this.keptSteps(conversation);
+    if (kept !== undefined) return found(conversation, kept);
+    return this.derive(conversation);
+  }
+
+  /** A URL of the raw transcript that expires; undefined when there is none. */
+  async transcriptUrl(caller: Caller, runId: string): Promise<string | undefined> {
+    const conversation = await this.find(caller, runId);
+    const key = conversation?.transcript_key;
+    if (conversation === undefined || !key || !(await this.storage.exists(key))) return undefined;
+    return this.storage.downloadUrl(key, {
+      filename: `transcript-${runId}.jsonl`,
+      contentType: 'application/x-ndjson',
+    });
+  }
+
+  /** Reads the transcript from its beginning, line by line. */
+  async derive(conversation: ConversationRow): Promise<ConversationOutcome> {
+    const reader = transcriptReader(conversation.format);
+    if (reader === undefined) return { outcome: 'format_not_supported', format: conversation.format };
+    const transcript = conversation.transcript_key
+      ? await this.storage.open(conversation.transcript_key)
+      : undefined;
+    if (transcript === undefined) return { outcome: 'not_found' };
+    for await (const line of createInterface({ input: transcript.body, crlfDelay: Infinity }))
+      reader.read(line);
+    return found(conversation, reader.steps());
+  }
+
+  private async find(caller: Caller, runId: string): Promise<ConversationRow | undefined> {
+    if (!(await this.runs.exists(runId, runVisibility(caller)))) return undefined;
+    return this.conversations.ofRun(this.database, runId);
+  }
+
+  private async keptSteps(conversation: ConversationRow): Promise<Step[] | undefined> {
+    if (conversation.normalised_key === null) return undefined;
+    const object = await this.storage.open(conversation.normalised_key);
+    return object && (JSON.parse(await text(object.body)) as Step[]);
+  }
+}
+
+const found = ({ id }: ConversationRow, steps: Step[]): ConversationOutcome => ({
+  outcome: 'found',
+  conversation: { conversation_id: id, steps },
+});

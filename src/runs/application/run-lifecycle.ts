@@ -1,0 +1,127 @@
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../config/app-config.js';
+import { RunKeys } from '../../identities/index.js';
+import { JobQueue } from '../../kernel/jobs/job-queue.js';
+import { Database, type Tx } from '../../kernel/persistence/database.js';
+import { Signals } from '../../kernel/persistence/signals.js';
+import type { StatusMessage } from '../domain/status-message.js';
+import { ConversationRepository } from '../persistence/conversation.repository.js';
+import {
+  type AssignedRun,
+  type ExecutionRef,
+  RunTransitions,
+  type WorkerPool,
+} from '../persistence/run-transitions.js';
+
+/** How an execution left its run: the event, and what the run says about it. */
+export interface Outcome {
+  event: 'succeed' | 'fail' | 'error' | 'block';
+  statusMessage: StatusMessage | null;
+}
+
+/** A clean end without a result is no proof of success. */
+export const ENDED_WITHOUT_RESULT: Outcome = {
+  event: 'fail',
+  statusMessage: {
+    message: 'The agent ended without a result',
+    error_code: 'agent_process_failed',
+    retryable: true,
+  },
+};
+
+/** The port through which whoever executes runs moves them. An execution's key is issued and revoked with it. */
+@Injectable()
+export class RunLifecycle {
+  constructor(
+    private readonly transitions: RunTransitions,
+    private readonly runKeys: RunKeys,
+    private readonly conversations: ConversationRepository,
+    private readonly jobs: JobQueue,
+    private readonly signals: Signals,
+    private readonly database: Database,
+    private readonly config: AppConfig,
+  ) {}
+
+  /** Takes up to `limit` runs off the queue for a worker; each comes with the key that its agent reports with. */
+  async assign(
+    tx: Tx,
+    worker: { pool: WorkerPool; workerId: string; connectionId: string },
+    limit: number,
+  ): Promise<(AssignedRun & { runKey: string })[]> {
+    const assigned = await this.transitions.assign(tx, worker, limit, this.config.claimDeadlineSeconds);
+    if (assigned.length === 0) return [];
+    const keys = await this.runKeys.issue(tx, assigned);
+    return assigned.map((run, index) => ({ ...run, runKey: keys[index] ?? '' }));
+  }
+
+  /** False when the execution is no longer the run's: the worker is to drop it. */
+  claim(tx: Tx, execution: ExecutionRef): Promise<boolean> {
+    return this.transitions.claim(tx, execution, this.config.leaseSeconds);
+  }
+
+  async requeue(tx: Tx, execution: ExecutionRef, reason: string): Promise<boolean> {
+    const requeued = await this.transitions.requeue(tx, execution, reason);
+    if (requeued) {
+      await this.runKeys.revoke(tx, [execution.executionId]);
+      tx.afterCommit(() => {
+        this.signals.send('run_queued', null);
+      });
+    }
+    return requeued;
+  }
+
+  begin(tx: Tx, execution: ExecutionRef): Promise<void> {
+    return this.transitions.begin(tx, execution);
+  }
+
+  /** The run's outcome; the first one stands. The execution stays open: its agent may still report. */
+  finish(tx: Tx, execution: ExecutionRef, { event, statusMessage }: Outcome): Promise<boolean> {
+    return this.transitions.finish(tx, execution, event, statusMessage);
+  }
+
+  /** The execution is over. A run that has no outcome by now gets the given one. */
+  async close(tx: Tx, execution: ExecutionRef, reason: string, ifUnfinished: Outcome): Promise<void> {
+    await this.finish(tx, execution, ifUnfinished);
+    if (await this.transitions.endExecution(tx, execution, reason)) await this.cleanUp(tx, execution);
+  }
+
+  /** Closes the execution if its lease has run out: nobody has heard of it for that long. */
+  async expire(tx: Tx, execution: ExecutionRef, ifUnfinished: Outcome): Promise<boolean> {
+    if (!(await this.transitions.expireLease(tx, execution))) return false;
+    await this.finish(tx, execution, ifUnfinished);
+    await this.cleanUp(tx, execution);
+    return true;
+  }
+
+  /** Ends the run now and asks the worker to stop the execution. */
+  async stop(tx: Tx, execution: ExecutionRef, outcome: Outcome): Promise<void> {
+    await this.finish(tx, execution, outcome);
+    if (await this.transitions.requestStop(tx, execution)) {
+      tx.afterCommit(() => {
+        this.signals.send('execution_stop', execution);
+      });
+    }
+  }
+
+  /** A sign of life of the execution's runner. False: the execution is over, the runner is to stop. */
+  renewLease(execution: ExecutionRef): Promise<boolean> {
+    return this.transitions.renewLease(this.database, execution, this.config.leaseSeconds);
+  }
+
+  renewLeasesOfConnection(connectionId: string): Promise<void> {
+    return this.transitions.renewLeasesOfConnection(this.database, connectionId, this.config.leaseSeconds);
+  }
+
+  private async cleanUp(tx: Tx, { runId, executionId }: ExecutionRef): Promise<void> {
+    await this.runKeys.revoke(tx, [executionId]);
+    const conversation = await this.conversations.ofRun(tx, runId);
+    if (conversation?.transcript_key) {
+      const { id } = conversation;
+      await this.jobs.enqueue(tx, 'normalise_conversation', { conversationId: id }, `conversation ${id}`);
+    }
+    // A run that was continued while this execution was stopping waits for it.
+    tx.afterCommit(() => {
+      this.signals.send('run_queued', null);
+    });
+  }
+}

@@ -1,0 +1,39 @@
+import type { AgentConfig } from './agent-config.js';
+import type { RunSource } from './run-source.js';
+import type { RunState } from './run-state.js';
+import type { StatusMessage } from './status-message.js';
+
+/** A run as it is read: the columns of the list and the detail. */
+export interface RunView {
+  id: string;
+  title: string;
+  state: RunState;
+  prompt: string;
+  agent_config: AgentConfig;
+  status_message: StatusMessage | null;
+  team_uid: string | null;
+  owner_uid: string | null;
+  creator_uid: string;
+  executor_uid: string;
+  source: RunSource;
+  worker_host: string | null;
+  conversation_id: string | null;
+  metadata: Record<string, string>;
+  created_at: Date;
+  updated_at: Date;
+  started_at: Date | null;
+  /** Seconds that its executions have run, up to now; null before the first one. */
+  run_seconds: number | null;
+  /** An execution of it is alive on a worker. */
+  sandbox_running: boolean;
+}
+
+/** An entry of a timeline as it is read. */
+export interface TimelineEventView {
+  event_uuid: string;
+  run_id: string;
+  execution_id: string | null;
+  event_type: string;
+  occurred_at: Date;
+  payload: Record<string, unknown> | null;
+}

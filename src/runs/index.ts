@@ -1,0 +1,12 @@
+export { AgentConfigDto } from './api/agent-config.dto.js';
+export { CreateRun, type NewRun } from './application/create-run.js';
+export { ENDED_WITHOUT_RESULT, type Outcome, RunLifecycle } from './application/run-lifecycle.js';
+export type { AgentConfig, HarnessType } from './domain/agent-config.js';
+export { SCRIPT_MODEL } from './domain/agent-config.js';
+export { classifyFailure } from './domain/status-message.js';
+export { ConversationRepository } from './persistence/conversation.repository.js';
+export { ExecutionQueries } from './persistence/execution-queries.js';
+export type { AssignedRun, ExecutionRef, WorkerPool } from './persistence/run-transitions.js';
+export { RunRepository } from './persistence/run.repository.js';
+export { WaitingRuns } from './persistence/waiting-runs.js';
+export { RunsModule } from './runs.module.js';

@@ -1,0 +1,325 @@
+import { Injectable } from '@nestjs/common';
+import type { Queryable, Tx } from '../../kernel/persistence/database.js';
+import { RUN_STATE_MACHINE, type RunEvent, type RunState } from '../domain/run-state.js';
+import type { StatusMessage } from '../domain/status-message.js';
+
+/** The execution that a report is about. Where it is not the run's live one, the report changes nothing. */
+export interface ExecutionRef {
+  runId: string;
+  executionId: number;
+}
+
+/** Which of the queue a worker serves: the hosted pool's runs of all teams, or one team's runs for one worker host. */
+export type WorkerPool = { kind: 'hosted' } | { kind: 'self_hosted'; teamUid: string; workerHost: string };
+
+export interface AssignedRun extends ExecutionRef {
+  title: string;
+  prompt: string;
+  agentConfig: Record<string, unknown>;
+  conversationId?: string;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** A run rests after an assignment came to nothing: not at all the first time, then 1, 2, 4 … seconds up to this. */
+const MAX_REQUEUE_DELAY_SECONDS = 60;
+
+/**
+ * Every change of a run's state. Each is one guarded statement that moves the run only from a state in which its event is accepted
+ * (and only for the execution that is named), and writes its timeline event with it. A statement that moves nothing lost a race or
+ * came late; what that means is for the use case to say.
+ *
+ * Locks are taken in the order run, execution.
+ */
+@Injectable()
+export class RunTransitions {
+  /** Takes runs off the queue for a worker and opens an execution for each. Claimers never wait for each other. */
+  async assign(
+    tx: Tx,
+    worker: { pool: WorkerPool; workerId: string; connectionId: string },
+    limit: number,
+    claimDeadlineSeconds: number,
+  ): Promise<AssignedRun[]> {
+    const { pool } = worker;
+    const rows = await tx.query<{
+      id: string;
+      execution_id: string;
+      title: string;
+      prompt: string;
+      agent_config: Record<string, unknown>;
+      conversation_id: string | null;
+      created_at: Date;
+      updated_at: Date;
+    }>(
+      `WITH candidate AS (
+         SELECT r.id FROM runs r
+          WHERE r.state = 'QUEUED' AND r.state = ANY ($1) AND r.available_at <= now()
+            AND coalesce(r.worker_host, '') = $2 AND ($3::uuid IS NULL OR r.team_uid = $3)
+            AND NOT EXISTS (SELECT 1 FROM run_executions e WHERE e.run_id = r.id AND e.ended_at IS NULL)
+          ORDER BY r.available_at, r.id
+          LIMIT $4 FOR UPDATE OF r SKIP LOCKED
+       ), opened AS (
+         INSERT INTO run_executions (run_id, worker_id, connection_id, claim_deadline_at)
+         SELECT id, $5, $6, now() + make_interval(secs => $7) FROM candidate
+         RETURNING id, run_id
+       ), moved AS (
+         UPDATE runs r SET state = $8, execution_id = o.id, status_message = NULL, updated_at = now()
+           FROM opened o WHERE r.id = o.run_id
+         RETURNING r.id, r.execution_id, r.title, r.conversation_id, r.created_at, r.updated_at
+       ), logged AS (
+         INSERT INTO run_timeline_events (event_uuid, run_id, execution_id, event_type, payload)
+         SELECT gen_random_uuid(), id, execution_id, 'run_assigned', jsonb_build_object('worker_id', $5::text) FROM moved
+       )
+       SELECT m.*, d.prompt, d.agent_config FROM moved m JOIN run_definitions d ON d.run_id = m.id`,
+      [
+        RUN_STATE_MACHINE.sources('assign'),
+        pool.kind === 'hosted' ? '' : pool.workerHost,
+        pool.kind === 'hosted' ? null : pool.teamUid,
+        limit,
+        worker.workerId,
+        worker.connectionId,
+        claimDeadlineSeconds,
+        RUN_STATE_MACHINE.target('assign'),
+      ],
+    );
+    return rows.map((row) => ({
+      runId: row.id,
+      executionId: Number(row.execution_id),
+      title: row.title,
+      prompt: row.prompt,
+      agentConfig: row.agent_config,
+      conversationId: row.conversation_id ?? undefined,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    }));
+  }
+
+  /** The worker took it. True as well when the runner's first report came before the claim. */
+  async claim(tx: Tx, execution: ExecutionRef, leaseSeconds: number): Promise<boolean> {
+    const claimed = await tx.query(
+      `WITH ${this.moveCte('claim')},
+       claimed AS (
+         UPDATE run_executions e
+            SET claimed_at = coalesce(e.claimed_at, now()), lease_expires_at = now() + make_interval(secs => $7)
+           FROM runs r
+          WHERE r.id = $1 AND r.execution_id = $2 AND e.id = $2 AND e.ended_at IS NULL
+            AND (r.state = 'INPROGRESS' OR EXISTS (SELECT 1 FROM moved))
+         RETURNING e.id
+       )
+       SELECT id FROM claimed`,
+      [...this.moveParameters('claim', execution, 'oz_run_claimed'), leaseSeconds],
+    );
+    return claimed.length === 1;
+  }
+
+  /** The agent is at work. */
+  async begin(tx: Tx, execution: ExecutionRef): Promise<void> {
+    await tx.query(
+      `WITH ${this.moveCte('begin', ', started_at = coalesce(r.started_at, now())')},
+       begun AS (
+         UPDATE run_executions e
+            SET started_at = coalesce(e.started_at, now()), claimed_at = coalesce(e.claimed_at, now())
+           FROM moved m WHERE e.id = m.execution_id
+       )
+       SELECT id FROM moved`,
+      this.moveParameters('begin', execution, 'run_in_progress'),
+    );
+  }
+
+  /** The execution's outcome. The first one stands. */
+  async finish(
+    tx: Tx,
+    execution: ExecutionRef,
+    event: Extract<RunEvent, 'succeed' | 'fail' | 'block' | 'error'>,
+    statusMessage: StatusMessage | null,
+  ): Promise<boolean> {
+    const moved = await tx.query(
+      `WITH ${this.moveCte(event, ', status_message = $7::jsonb')}
+       SELECT id FROM moved`,
+      [
+        ...this.moveParameters(event, execution, TERMINAL_EVENT_TYPES[event], statusMessage),
+        statusMessage === null ? null : JSON.stringify(statusMessage),
+      ],
+    );
+    return moved.length === 1;
+  }
+
+  /** An assignment came to nothing: its execution ends and the run is queued again, a little later each time. */
+  async requeue(tx: Tx, execution: ExecutionRef, reason: string): Promise<boolean> {
+    const moved = await tx.query(
+      `WITH ${this.moveCte('requeue', `, available_at = now() + make_interval(secs => ${REQUEUE_DELAY_SQL})`)},
+       ended AS (
+         UPDATE run_executions e SET ended_at = now(), end_reason = $7 FROM moved m WHERE e.id = m.execution_id
+       )
+       SELECT id FROM moved`,
+      [...this.moveParameters('requeue', execution, 'run_requeued', { reason }), reason],
+    );
+    return moved.length === 1;
+  }
+
+  /**
+   * Cancels in one statement that judges and writes: `was` is the state in which the run was found, and stands for the moment of
+   * the cancel; undefined when there is no such run within the scope.
+   */
+  async cancel(
+    tx: Tx,
+    runId: string,
+    scope: { teamUid: string | null; ownerUid: string | null },
+    uncancellableSources: readonly string[],
+    byUid: string,
+  ): Promise<
+    { was: RunState; cancellableType: boolean; cancelled: boolean; stopping?: ExecutionRef } | undefined
+  > {
+    const rows = await tx.query<{
+      was: RunState;
+      cancellable_type: boolean;
+      cancelled: boolean;
+      execution_id: string | null;
+    }>(
+      `WITH found AS (
+         SELECT r.id, r.state, r.execution_id,
+                r.worker_host IS NULL AND NOT r.source = ANY ($6) AS cancellable_type
+           FROM runs r WHERE r.id = $1 AND (r.team_uid = $2 OR r.owner_uid = $3) FOR UPDATE
+       ), moved AS (
+         UPDATE runs r
+            SET state = $4, updated_at = now(), status_message = jsonb_build_object('message', 'Cancelled by request')
+           FROM found f
+          WHERE r.id = f.id AND f.cancellable_type AND f.state = ANY ($5)
+         RETURNING r.id, r.execution_id
+       ), logged AS (
+         INSERT INTO run_timeline_events (event_uuid, run_id, execution_id, event_type, payload)
+         SELECT gen_random_uuid(), m.id, m.execution_id, event_type, jsonb_build_object('by', $7::text)
+           FROM moved m CROSS JOIN unnest(ARRAY['cancel_requested', 'oz_run_cancelled']) WITH ORDINALITY AS t (event_type, n)
+          ORDER BY n
+       ), stopping AS (
+         UPDATE run_executions e SET stop_requested_at = now()
+           FROM moved m WHERE e.run_id = m.id AND e.ended_at IS NULL
+         RETURNING e.id
+       )
+       SELECT f.state AS was, f.cancellable_type, EXISTS (SELECT 1 FROM moved) AS cancelled,
+              (SELECT id FROM stopping) AS execution_id
+         FROM found f`,
+      [
+        runId,
+        scope.teamUid,
+        scope.ownerUid,
+        RUN_STATE_MACHINE.target('cancel'),
+        RUN_STATE_MACHINE.sources('cancel'),
+        uncancellableSources,
+        byUid,
+      ],
+    );
+    const row = rows[0];
+    if (row === undefined) return undefined;
+    return {
+      was: row.was,
+      cancellableType: row.cancellable_type,
+      cancelled: row.cancelled,
+      stopping: row.execution_id === null ? undefined : { runId, executionId: Number(row.execution_id) },
+    };
+  }
+
+  /** Closes an execution, whatever became of its run; false when it was closed before. */
+  async endExecution(tx: Tx, execution: ExecutionRef, reason: string): Promise<boolean> {
+    const ended = await tx.query(
+      `WITH ended AS (
+         UPDATE run_executions SET ended_at = now(), end_reason = $3
+          WHERE id = $2 AND run_id = $1 AND ended_at IS NULL RETURNING id, run_id
+       ), logged AS (
+         INSERT INTO run_timeline_events (event_uuid, run_id, execution_id, event_type, payload)
+         SELECT gen_random_uuid(), run_id, id, 'vm_shutdown', jsonb_build_object('reason', $3::text) FROM ended
+       )
+       SELECT id FROM ended`,
+      [execution.runId, execution.executionId, reason],
+    );
+    return ended.length === 1;
+  }
+
+  /**
+   * A sign of life of the runner. False when the execution is over: ended, or asked to stop, or no longer the run's.
+   * The statement takes no lock on the run.
+   */
+  async renewLease(database: Queryable, execution: ExecutionRef, leaseSeconds: number): Promise<boolean> {
+    const renewed = await database.query(
+      `UPDATE run_executions SET lease_expires_at = now() + make_interval(secs => $3)
+        WHERE id = $2 AND run_id = $1 AND ended_at IS NULL AND stop_requested_at IS NULL RETURNING id`,
+      [execution.runId, execution.executionId, leaseSeconds],
+    );
+    return renewed.length === 1;
+  }
+
+  /** A sign of life of a worker's connection, for the executions that were claimed over it. */
+  async renewLeasesOfConnection(
+    database: Queryable,
+    connectionId: string,
+    leaseSeconds: number,
+  ): Promise<void> {
+    await database.query(
+      `UPDATE run_executions SET lease_expires_at = now() + make_interval(secs => $2)
+        WHERE connection_id = $1 AND ended_at IS NULL AND claimed_at IS NOT NULL`,
+      [connectionId, leaseSeconds],
+    );
+  }
+
+  /** Ends the execution if its lease has run out by now, in this transaction. */
+  async expireLease(tx: Tx, execution: ExecutionRef): Promise<boolean> {
+    // The run first, for the order of locks.
+    await tx.query(`SELECT 1 FROM runs WHERE id = $1 FOR UPDATE`, [execution.runId]);
+    const expired = await tx.query(
+      `UPDATE run_executions SET ended_at = now(), end_reason = 'lease_expired'
+        WHERE id = $1 AND ended_at IS NULL AND lease_expires_at < now() RETURNING id`,
+      [execution.executionId],
+    );
+    return expired.length === 1;
+  }
+
+  /** Remembers that the execution is to stop; false when that was known, or it has ended. */
+  async requestStop(tx: Tx, execution: ExecutionRef): Promise<boolean> {
+    const asked = await tx.query(
+      `UPDATE run_executions SET stop_requested_at = now()
+        WHERE id = $1 AND ended_at IS NULL AND stop_requested_at IS NULL RETURNING id`,
+      [execution.executionId],
+    );
+    return asked.length === 1;
+  }
+
+  /** `moved`: the guarded update and its timeline event. $1 run, $2 execution, $3 target, $4 sources, $5 event type, $6 payload. */
+  private moveCte(event: RunEvent, set = ''): string {
+    // An event that only the queue accepts has no execution to be fenced by, so it never comes here.
+    if (event === 'assign' || event === 'cancel') throw new Error(`${event} has a statement of its own`);
+    return `moved AS (
+         UPDATE runs r SET state = $3, updated_at = now()${set}
+          WHERE r.id = $1 AND r.execution_id = $2 AND r.state = ANY ($4)
+         RETURNING r.id, r.execution_id
+       ), logged AS (
+         INSERT INTO run_timeline_events (event_uuid, run_id, execution_id, event_type, payload)
+         SELECT gen_random_uuid(), id, execution_id, $5, $6::jsonb FROM moved
+       )`;
+  }
+
+  private moveParameters(
+    event: RunEvent,
+    execution: ExecutionRef,
+    eventType: string,
+    payload?: object | null,
+  ): unknown[] {
+    return [
+      execution.runId,
+      execution.executionId,
+      RUN_STATE_MACHINE.target(event),
+      RUN_STATE_MACHINE.sources(event),
+      eventType,
+      payload === undefined || payload === null ? null : JSON.stringify(payload),
+    ];
+  }
+}
+
+const REQUEUE_DELAY_SQL = `least(${String(MAX_REQUEUE_DELAY_SECONDS)}, floor(2 ^ least(20, (
+  SELECT count(*) - 2 FROM run_executions e WHERE e.run_id = r.id AND e.started_at IS NULL))))`;
+
+const TERMINAL_EVENT_TYPES = {
+  succeed: 'oz_run_done',
+  fail: 'oz_run_failed',
+  block: 'oz_run_blocked',
+  error: 'oz_run_errored',
+} as const;

@@ -1,0 +1,219 @@
+import {
+  Check,
+  Column,
+  Entity,
+  Index,
+  JoinColumn,
+  ManyToOne,
+  OneToOne,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  type Relation,
+} from 'typeorm';
+import type { AgentConfig } from '../domain/agent-config.js';
+import type { RunSource } from '../domain/run-source.js';
+import type { RunState } from '../domain/run-state.js';
+import type { StatusMessage } from '../domain/status-message.js';
+
+/** The messages of an agent's session; several runs may continue one conversation. */
+@Entity('conversations')
+export class ConversationEntity {
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'conversations_pkey' })
+  id: string;
+
+  /** Format of the raw transcript. */
+  @Column('text')
+  format: string;
+
+  /** Object key of the raw transcript. */
+  @Column('text', { name: 'transcript_key', nullable: true })
+  transcriptKey: string | null;
+
+  /** Object key of the steps derived from it once the execution had ended. */
+  @Column('text', { name: 'normalised_key', nullable: true })
+  normalisedKey: string | null;
+
+  @Column({ type: 'timestamptz', name: 'created_at', precision: 3, default: () => 'now()' })
+  createdAt: Date;
+}
+
+/** What a list shows of a run, and what transitions write. */
+@Entity('runs')
+@Check(
+  'runs_state_check',
+  `state IN ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS', 'SUCCEEDED', 'FAILED', 'BLOCKED', 'ERROR', 'CANCELLED')`,
+)
+@Check('runs_one_scope', `num_nonnulls(team_uid, owner_uid) = 1`)
+// An index over an expression, which TypeORM cannot describe; the migration makes it.
+@Index('runs_queue', { synchronize: false })
+@Index('runs_team_updated', ['teamUid', 'updatedAt', 'id'], { where: 'team_uid IS NOT NULL' })
+@Index('runs_owner_updated', ['ownerUid', 'updatedAt', 'id'], { where: 'owner_uid IS NOT NULL' })
+@Index('runs_conversation', ['conversationId'], { where: 'conversation_id IS NOT NULL' })
+@Index('runs_live_state', ['state'], { where: `state IN ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS')` })
+export class RunEntity {
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'runs_pkey' })
+  id: string;
+
+  @Column('text')
+  title: string;
+
+  @Column('text')
+  state: RunState;
+
+  /** Why it waits, or why it ended as it did. */
+  @Column('jsonb', { name: 'status_message', nullable: true })
+  statusMessage: StatusMessage | null;
+
+  /** Set when a team owns it; otherwise `ownerUid` is. */
+  @Column('uuid', { name: 'team_uid', nullable: true })
+  teamUid: string | null;
+
+  @Column('uuid', { name: 'owner_uid', nullable: true })
+  ownerUid: string | null;
+
+  @Column('uuid', { name: 'creator_uid' })
+  creatorUid: string;
+
+  @Column('uuid', { name: 'executor_uid' })
+  executorUid: string;
+
+  @Column('text')
+  source: RunSource;
+
+  /** The self-hosted worker that is to run it; null for the hosted pool. */
+  @Column('text', { name: 'worker_host', nullable: true })
+  workerHost: string | null;
+
+  /** The live execution, or the last one. */
+  @Column('bigint', { name: 'execution_id', nullable: true })
+  executionId: string | null;
+
+  @Column('uuid', { name: 'conversation_id', nullable: true })
+  conversationId: string | null;
+
+  @ManyToOne(() => ConversationEntity)
+  @JoinColumn({ name: 'conversation_id', foreignKeyConstraintName: 'runs_conversation_id_fkey' })
+  conversation?: Relation<ConversationEntity>;
+
+  @Column('jsonb', { default: {} })
+  metadata: Record<string, string>;
+
+  @Column({ type: 'timestamptz', name: 'created_at', precision: 3, default: () => 'now()' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz', name: 'updated_at', precision: 3, default: () => 'now()' })
+  updatedAt: Date;
+
+  /** When its first execution started. */
+  @Column({ type: 'timestamptz', name: 'started_at', precision: 3, nullable: true })
+  startedAt: Date | null;
+
+  /** Not assigned before this moment; the order of the queue. */
+  @Column({ type: 'timestamptz', name: 'available_at', precision: 3, default: () => 'now()' })
+  availableAt: Date;
+}
+
+/** What was asked for: long, and never rewritten. */
+@Entity('run_definitions')
+export class RunDefinitionEntity {
+  @PrimaryColumn('uuid', { name: 'run_id', primaryKeyConstraintName: 'run_definitions_pkey' })
+  runId: string;
+
+  @OneToOne(() => RunEntity, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'run_id', foreignKeyConstraintName: 'run_definitions_run_id_fkey' })
+  run?: Relation<RunEntity>;
+
+  @Column('text')
+  prompt: string;
+
+  /** The resolved configuration. */
+  @Column('jsonb', { name: 'agent_config' })
+  agentConfig: AgentConfig;
+}
+
+/** One launch of a run on a worker. Its id is the fence: a report that names another execution than the run's changes nothing. */
+@Entity('run_executions')
+@Index('run_executions_one_live', ['runId'], { unique: true, where: 'ended_at IS NULL' })
+@Index('run_executions_run', ['runId', 'id'])
+@Index('run_executions_live_connection', ['connectionId'], { where: 'ended_at IS NULL' })
+export class RunExecutionEntity {
+  @PrimaryGeneratedColumn('identity', {
+    type: 'bigint',
+    generatedIdentity: 'ALWAYS',
+    primaryKeyConstraintName: 'run_executions_pkey',
+  })
+  id: string;
+
+  @Column('uuid', { name: 'run_id' })
+  runId: string;
+
+  @ManyToOne(() => RunEntity, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'run_id', foreignKeyConstraintName: 'run_executions_run_id_fkey' })
+  run?: Relation<RunEntity>;
+
+  @Column('text', { name: 'worker_id' })
+  workerId: string;
+
+  @Column('uuid', { name: 'connection_id' })
+  connectionId: string;
+
+  @Column({ type: 'timestamptz', name: 'assigned_at', precision: 3, default: () => 'now()' })
+  assignedAt: Date;
+
+  @Column({ type: 'timestamptz', name: 'claim_deadline_at', precision: 3 })
+  claimDeadlineAt: Date;
+
+  @Column({ type: 'timestamptz', name: 'claimed_at', precision: 3, nullable: true })
+  claimedAt: Date | null;
+
+  @Column({ type: 'timestamptz', name: 'lease_expires_at', precision: 3, nullable: true })
+  leaseExpiresAt: Date | null;
+
+  @Column({ type: 'timestamptz', name: 'started_at', precision: 3, nullable: true })
+  startedAt: Date | null;
+
+  @Column({ type: 'timestamptz', name: 'stop_requested_at', precision: 3, nullable: true })
+  stopRequestedAt: Date | null;
+
+  @Column({ type: 'timestamptz', name: 'ended_at', precision: 3, nullable: true })
+  endedAt: Date | null;
+
+  @Column('text', { name: 'end_reason', nullable: true })
+  endReason: string | null;
+}
+
+/** One entry of a run's timeline; `sequence` orders those of all runs. */
+@Entity('run_timeline_events')
+@Index('run_timeline_events_uuid', ['runId', 'eventUuid'], { unique: true })
+@Index('run_timeline_events_run', ['runId', 'sequence'])
+export class RunTimelineEventEntity {
+  @PrimaryGeneratedColumn('identity', {
+    type: 'bigint',
+    generatedIdentity: 'ALWAYS',
+    primaryKeyConstraintName: 'run_timeline_events_pkey',
+  })
+  sequence: string;
+
+  /** Chosen by whoever reports the event, so that a report can be repeated. */
+  @Column('uuid', { name: 'event_uuid' })
+  eventUuid: string;
+
+  @Column('uuid', { name: 'run_id' })
+  runId: string;
+
+  @ManyToOne(() => RunEntity, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'run_id', foreignKeyConstraintName: 'run_timeline_events_run_id_fkey' })
+  run?: Relation<RunEntity>;
+
+  @Column('bigint', { name: 'execution_id', nullable: true })
+  executionId: string | null;
+
+  @Column('text', { name: 'event_type' })
+  eventType: string;
+
+  @Column({ type: 'timestamptz', name: 'occurred_at', precision: 3, default: () => 'now()' })
+  occurredAt: Date;
+
+  @Column('jsonb', { nullable: true })
+  payload: Record<string, unknown> | null;
+}

@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../kernel/persistence/database.js';
+import type { RunState } from '../domain/run-state.js';
+import type { RunView, TimelineEventView } from '../domain/run-view.js';
+
+/** What a caller may see: their team's runs and their own, or, for a run's own agent, that run. */
+export interface RunVisibility {
+  teamUid: string | null;
+  ownerUid: string | null;
+  runId: string | null;
+}
+
+const RUN_COLUMNS = `
+  r.id, r.title, r.state, d.prompt, d.agent_config, r.status_message, r.team_uid, r.owner_uid, r.creator_uid, r.executor_uid,
+  r.source, r.worker_host, r.conversation_id, r.metadata, r.created_at, r.updated_at, r.started_at,
+  x.run_seconds, x.sandbox_running`;
+
+const RUN_JOINS = `
+  JOIN run_definitions d ON d.run_id = r.id
+  CROSS JOIN LATERAL (
+    SELECT extract(epoch FROM sum(coalesce(e.ended_at, now()) - e.started_at))::float8 AS run_seconds,
+           coalesce(bool_or(e.ended_at IS NULL AND coalesce(e.claimed_at, e.lease_expires_at) IS NOT NULL), false)
+             AS sandbox_running
+      FROM run_executions e WHERE e.run_id = r.id
+  ) x`;
+
+const TIMELINE_LIMIT = 10_000;
+
+/** Lists and details of runs, as they are read. */
+@Injectable()
+export class RunReadModel {
+  constructor(private readonly database: Database) {}
+
+  async find(runId: string, visibility: RunVisibility): Promise<RunView | undefined> {
+    const rows = await this.database.query<RunView>(
+      `SELECT ${RUN_COLUMNS} FROM runs r ${RUN_JOINS}
+        WHERE r.id = $1 AND (r.team_uid = $2 OR r.owner_uid = $3 OR r.id = $4)`,
+      [runId, visibility.teamUid, visibility.ownerUid, visibility.runId],
+    );
+    return rows[0];
+  }
+
+  async exists(runId: string, visibility: RunVisibility): Promise<boolean> {
+    const rows = await this.database.query(
+      `SELECT 1 FROM runs r WHERE r.id = $1 AND (r.team_uid = $2 OR r.owner_uid = $3 OR r.id = $4)`,
+      [runId, visibility.teamUid, visibility.ownerUid, visibility.runId],
+    );
+    return rows.length === 1;
+  }
+
+  /** Newest change first. @param after the sort key of the last row of the page before */
+  async list(
+    visibility: RunVisibility,
+    page: { limit: number; after?: { updatedAt: string; id: string } },
+  ): Promise<RunView[]> {
+    return this.database.query<RunView>(
+      `SELECT ${RUN_COLUMNS}
+         FROM (SELECT * FROM runs r
+                WHERE (r.team_uid = $1 OR r.owner_uid = $2 OR r.id = $3)
+                  AND ($4::timestamptz IS NULL OR (r.updated_at, r.id) < ($4, $5))
+                ORDER BY r.updated_at DESC, r.id DESC LIMIT $6) r ${RUN_JOINS}
+        ORDER BY r.updated_at DESC, r.id DESC`,
+      [
+        visibility.teamUid,
+        visibility.ownerUid,
+        visibility.runId,
+        page.after?.updatedAt ?? null,
+        page.after?.id ?? null,
+        page.limit,
+      ],
+    );
+  }
+
+  timeline(runId: string): Promise<TimelineEventView[]> {
+    return this.database.query<TimelineEventView>(
+      `SELECT event_uuid, run_id, execution_id, event_type, occurred_at, payload
+         FROM run_timeline_events WHERE run_id = $1 ORDER BY sequence LIMIT ${String(TIMELINE_LIMIT)}`,
+      [runId],
+    );
+  }
+
+  /** How many runs are in each state that is not an end. */
+  countLive(): Promise<{ state: RunState; count: number }[]> {
+    return this.database.query(
+      `SELECT state, count(*)::int AS count FROM runs
+        WHERE state IN ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS') GROUP BY state`,
+    );
+  }
+}

@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import type { Queryable, Tx } from '../../kernel/persistence/database.js';
+
+/** Runs that wait for the same workers. `workerHost` null: the hosted pool, whatever the team. */
+export interface WaitingGroup {
+  workerHost: string | null;
+  teamUid: string | null;
+}
+
+/** A run that is picked up at once is not worth a word. */
+const GRACE_SECONDS = 2;
+const BATCH = 500;
+
+/** Tells of queued runs why they wait: a state that nobody can explain is a bug. */
+@Injectable()
+export class WaitingRuns {
+  /** Which workers runs are waiting for at the moment. */
+  async groups(database: Queryable): Promise<WaitingGroup[]> {
+    const rows = await database.query<{ worker_host: string | null; team_uid: string | null }>(
+      `SELECT DISTINCT worker_host, CASE WHEN worker_host IS NOT NULL THEN team_uid END AS team_uid
+         FROM runs WHERE state = 'QUEUED' AND available_at < now() - make_interval(secs => $1)`,
+      [GRACE_SECONDS],
+    );
+    return rows.map((row) => ({ workerHost: row.worker_host, teamUid: row.team_uid }));
+  }
+
+  /** Writes the reason where it is news, on the run and on its timeline. */
+  async explain(tx: Tx, group: WaitingGroup, message: string): Promise<void> {
+    await tx.query(
+      `WITH unexplained AS (
+         SELECT id FROM runs
+          WHERE state = 'QUEUED' AND available_at < now() - make_interval(secs => $1)
+            AND coalesce(worker_host, '') = $2 AND ($3::uuid IS NULL OR team_uid = $3)
+            AND status_message->>'message' IS DISTINCT FROM $4
+          ORDER BY available_at, id LIMIT ${String(BATCH)} FOR UPDATE SKIP LOCKED
+       ), explained AS (
+         UPDATE runs r SET status_message = jsonb_build_object('message', $4::text), updated_at = now()
+           FROM unexplained u WHERE r.id = u.id RETURNING r.id
+       )
+       INSERT INTO run_timeline_events (event_uuid, run_id, event_type, payload)
+       SELECT gen_random_uuid(), id, 'run_waiting', jsonb_build_object('reason', $4::text) FROM explained`,
+      [GRACE_SECONDS, group.workerHost ?? '', group.teamUid, message],
+    );
+  }
+}
