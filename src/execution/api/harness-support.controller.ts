@@ -1,7 +1,9 @@
-import { Body, Controller, Get, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Redirect, Req, UseGuards } from '@nestjs/common';
 import {
   ApiConflictResponse,
+  ApiFoundResponse,
   ApiNoContentResponse,
+  ApiNotFoundResponse,
   ApiOkResponse,
   ApiOperation,
   ApiTags,
@@ -10,6 +12,7 @@ import {
 import type { Request } from 'express';
 import { AppConfig } from '../../config/app-config.js';
 import { CurrentExecution, RequirePermission, type RunCaller } from '../../identities/index.js';
+import { Problem } from '../../kernel/errors/problem.js';
 import { callerOrigin } from '../../kernel/http/caller-origin.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import { ReportExecution } from '../application/report-execution.js';
@@ -86,6 +89,23 @@ export class HarnessSupportController {
       this.report.openConversation(tx, execution, request.format),
     );
     return { conversation_id: conversationId };
+  }
+
+  @Get('transcript')
+  @Redirect()
+  @RequirePermission('execution:report')
+  @ApiOperation({
+    operationId: 'getStoredTranscript',
+    summary: 'Download the transcript of the conversation so far',
+  })
+  @ApiFoundResponse({ description: 'To a URL that needs no key and expires' })
+  @ApiNotFoundResponse({ description: 'The run has no transcript yet' })
+  async storedTranscript(
+    @CurrentExecution() execution: RunCaller,
+  ): Promise<{ url: string; statusCode: 302 }> {
+    const url = await this.report.storedTranscriptUrl(execution);
+    if (url === undefined) throw Problem.notFound('transcript');
+    return { url, statusCode: 302 };
   }
 
   @Post('transcript')

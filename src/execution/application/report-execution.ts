@@ -82,7 +82,25 @@ export class ReportExecution {
   /** Opens the run's conversation, or finds it. */
   async openConversation(tx: Tx, execution: ExecutionRef, format: TranscriptFormat): Promise<string> {
     await this.heartbeat(execution);
-    return this.conversations.open(tx, execution.runId, newUuid(), format);
+    const id = await this.conversations.open(tx, execution.runId, newUuid(), format);
+    if (id === undefined) {
+      throw Problem.invalid([
+        { field: 'format', message: 'must be the format of the conversation that is continued' },
+      ]);
+    }
+    return id;
+  }
+
+  /** Where the transcript of the conversation so far is to be had; undefined when there is none. */
+  async storedTranscriptUrl(execution: ExecutionRef, origin: string): Promise<string | undefined> {
+    await this.heartbeat(execution);
+    const key = (await this.conversations.ofRun(this.database, execution.runId))?.transcript_key;
+    if (!key || !(await this.storage.exists(key))) return undefined;
+    return this.storage.downloadUrl(key, {
+      filename: 'transcript.jsonl',
+      contentType: 'application/x-ndjson',
+      origin,
+    });
   }
 
   /**

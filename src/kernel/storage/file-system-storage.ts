@@ -84,9 +84,9 @@ export class FileSystemStorage extends ObjectStorage {
     }
   }
 
-  downloadUrl(key: string, { filename, contentType }: DownloadOptions): Promise<string> {
+  downloadUrl(key: string, { filename, contentType, origin }: DownloadOptions): Promise<string> {
     return Promise.resolve(
-      this.url(this.config.publicUrl, {
+      this.url(origin ?? this.config.publicUrl, {
         operation: 'get',
         key,
         filename,

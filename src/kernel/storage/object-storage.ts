@@ -16,6 +16,8 @@ export interface UploadTarget {
 export interface DownloadOptions {
   filename: string;
   contentType: string;
+  /** Where the reader reaches this service; by default at the public URL. */
+  origin?: string;
 }
 
 export interface UploadOptions {

@@ -10,14 +10,12 @@ export interface ConversationRow {
 
 @Injectable()
 export class ConversationRepository {
-  /** Starts a conversation for a run, or finds the one that it has. */
-  async open(tx: Tx, runId: string, newId: string, format: string): Promise<string> {
+  /** Starts a conversation for a run, or finds the one that it has; undefined when that is in another format. */
+  async open(tx: Tx, runId: string, newId: string, format: string): Promise<string | undefined> {
     // The lock makes two calls of one runner take turns: a retry finds the first one's conversation.
-    const [run] = await tx.query<{ conversation_id: string | null }>(
-      'SELECT conversation_id FROM runs WHERE id = $1 FOR UPDATE',
-      [runId],
-    );
-    if (run?.conversation_id) return run.conversation_id;
+    await tx.query('SELECT 1 FROM runs WHERE id = $1 FOR UPDATE', [runId]);
+    const existing = await this.ofRun(tx, runId);
+    if (existing !== undefined) return existing.format === format ? existing.id : undefined;
     await tx.query('INSERT INTO conversations (id, format) VALUES ($1, $2)', [newId, format]);
     await tx.query('UPDATE runs SET conversation_id = $2, updated_at = now() WHERE id = $1', [runId, newId]);
     return newId;
