@@ -73,10 +73,18 @@ export async function runTools(tools) {
 /** Ends the tools and then this process on a signal, and when the parent is gone: npm leaves its scripts running when it is killed. */
 export function stopWithParent() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => void stop(signal));
+  whenParentIsGone(() => void stop('SIGTERM'));
+}
+
+/** npm that is told to stop dies at once and leaves its script running, which then holds ports and databases. */
+export function whenParentIsGone(react) {
   const parents = parentage();
-  setInterval(() => {
-    if (parentage() !== parents) void stop('SIGTERM');
-  }, POLL_MS).unref();
+  const watch = setInterval(() => {
+    if (parentage() === parents) return;
+    clearInterval(watch);
+    react();
+  }, POLL_MS);
+  watch.unref();
 }
 
 /** The parent, and below npm the parent's parent too: on Linux npm starts a shell, which outlives a `kill -9` of npm. */

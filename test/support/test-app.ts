@@ -23,6 +23,7 @@ export interface TestApp {
   databaseUrl: string;
   dataSource: DataSource;
   dataDir: string;
+  encryptionKey: Buffer;
   /** Calls the API as the admin, with a JSON body if one is given. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   close(): Promise<void>;
@@ -35,9 +36,20 @@ export interface Answer {
   body: unknown;
 }
 
-/** The whole application over a socket, on a database of its own, with the first team and its admin. */
-export async function startTestApp(environment: Record<string, string> = {}): Promise<TestApp> {
-  const database = await createTestDatabase();
+/**
+ * The whole application over a socket, on a database of its own, with the first team and its admin.
+ *
+ * @param replicaOf shares the database and the encryption key of this one instead; it is closed before that one
+ */
+export async function startTestApp(
+  environment: Record<string, string> = {},
+  replicaOf?: TestApp,
+): Promise<TestApp> {
+  const database =
+    replicaOf === undefined
+      ? await createTestDatabase()
+      : { url: replicaOf.databaseUrl, drop: () => Promise.resolve() };
+  const encryptionKey = replicaOf?.encryptionKey ?? randomBytes(32);
   const dataDir = await mkdtemp(join(tmpdir(), 'millwright-app-'));
   const config = parseConfig({
     DATA_DIR: dataDir,
@@ -51,7 +63,7 @@ export async function startTestApp(environment: Record<string, string> = {}): Pr
     config,
     databaseUrl: new DatabaseUrl(database.url),
     dataSource,
-    encryptionKey: randomBytes(32),
+    encryptionKey,
     clock: new SystemClock(),
   });
   await app.get(Transactor).run((tx) => app.get(BootstrapInstallation).execute(tx));
@@ -64,6 +76,7 @@ export async function startTestApp(environment: Record<string, string> = {}): Pr
     databaseUrl: database.url,
     dataSource,
     dataDir,
+    encryptionKey,
     call: (method, path, body, headers) => call(url + path, method, body, headers),
     close: async () => {
       await app.close();

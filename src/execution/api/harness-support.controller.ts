@@ -102,8 +102,12 @@ export class HarnessSupportController {
   @ApiNotFoundResponse({ description: 'The run has no transcript yet' })
   async storedTranscript(
     @CurrentExecution() execution: RunCaller,
+    @Req() request: Request,
   ): Promise<{ url: string; statusCode: 302 }> {
-    const url = await this.report.storedTranscriptUrl(execution);
+    const url = await this.report.storedTranscriptUrl(
+      execution,
+      callerOrigin(request, this.config.publicUrl),
+    );
     if (url === undefined) throw Problem.notFound('transcript');
     return { url, statusCode: 302 };
   }
