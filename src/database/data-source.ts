@@ -1,10 +1,17 @@
 import { DataSource } from 'typeorm';
 import {
+  AgentEntity,
   ApiKeyEntity,
   MembershipEntity,
   TeamEntity,
   UserEntity,
 } from '../identities/persistence/identity.entities.js';
+import {
+  EnvironmentEntity,
+  EnvironmentLinkVisitEntity,
+  EnvironmentShareEntity,
+  SecretEntity,
+} from '../catalog/persistence/catalog.entities.js';
 import { WorkerConnectionEntity } from '../execution/persistence/worker-connection.entity.js';
 import {
   ConversationEntity,
@@ -16,6 +23,8 @@ import {
 import { Identities1763683200001 } from './migrations/1763683200001-identities.js';
 import { Runs1763683200002 } from './migrations/1763683200002-runs.js';
 import { WorkerConnections1763683200003 } from './migrations/1763683200003-worker-connections.js';
+import { AgentsAndPermissions1763683200004 } from './migrations/1763683200004-agents-and-permissions.js';
+import { Catalog1763683200005 } from './migrations/1763683200005-catalog.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -38,7 +47,12 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       UserEntity,
       TeamEntity,
       MembershipEntity,
+      AgentEntity,
       ApiKeyEntity,
+      EnvironmentEntity,
+      EnvironmentShareEntity,
+      EnvironmentLinkVisitEntity,
+      SecretEntity,
       ConversationEntity,
       RunEntity,
       RunDefinitionEntity,
@@ -46,7 +60,13 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunTimelineEventEntity,
       WorkerConnectionEntity,
     ],
-    migrations: [Identities1763683200001, Runs1763683200002, WorkerConnections1763683200003],
+    migrations: [
+      Identities1763683200001,
+      Runs1763683200002,
+      WorkerConnections1763683200003,
+      AgentsAndPermissions1763683200004,
+      Catalog1763683200005,
+    ],
     migrationsTransactionMode: 'each',
     synchronize: false,
     logging: false,

@@ -29,7 +29,10 @@ export async function insertUser(
   user: { teams: string[]; name?: string; operator?: boolean },
 ): Promise<TestUser> {
   const uid = randomUUID();
-  await dataSource.query('INSERT INTO users (uid, display_name) VALUES ($1, $2)', [uid, user.name ?? 'A user']);
+  await dataSource.query('INSERT INTO users (uid, display_name) VALUES ($1, $2)', [
+    uid,
+    user.name ?? 'A user',
+  ]);
   for (const team of user.teams) {
     await dataSource.query(`INSERT INTO memberships (team_uid, user_uid, role) VALUES ($1, $2, 'member')`, [
       team,

@@ -87,7 +87,8 @@ export class SimulatedWorker {
   }
 
   complete(run: Reference, taskState?: 'CANCELLED'): void {
-    const message = taskState === undefined ? 'Task completed successfully' : 'Task cancelled by user request.';
+    const message =
+      taskState === undefined ? 'Task completed successfully' : 'Task cancelled by user request.';
     this.send({ type: 'task_completed', data: { ...this.reference(run), message, task_state: taskState } });
   }
 

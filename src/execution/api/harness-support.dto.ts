@@ -7,6 +7,7 @@ import {
   IsNotEmpty,
   IsObject,
   IsOptional,
+  IsRFC3339,
   IsString,
   IsUUID,
   MaxLength,
@@ -224,6 +225,8 @@ export class ClientEventDto implements ClientEvent {
    * When.
    * @example "2026-11-21T09:30:01.120Z"
    */
+  // The one judges the form (no week dates), the other the calendar (no 30 February).
+  @IsRFC3339()
   @IsISO8601({ strict: true })
   timestamp: string;
 

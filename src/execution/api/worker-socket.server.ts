@@ -52,17 +52,17 @@ export class WorkerSocketServer implements OnApplicationBootstrap, OnApplication
   }
 
   private async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const url = new URL(request.url ?? '/', 'http://localhost');
+    // Taken apart by hand: a path such as `//` is no URL, and whoever sends it must not end the process.
+    const [path = '/', query] = (request.url ?? '/').split('?', 2);
     try {
-      if (!PATHS.includes(url.pathname) || !this.config.roles.has('dispatcher'))
-        throw Problem.notFound('websocket');
+      if (!PATHS.includes(path) || !this.config.roles.has('dispatcher')) throw Problem.notFound('websocket');
       const caller = await this.identify(request);
-      const worker = describeWorker(caller, url.searchParams.get('worker_id') ?? '', request);
+      const worker = describeWorker(caller, new URLSearchParams(query).get('worker_id') ?? '', request);
       this.sockets.handleUpgrade(request, socket, head, (webSocket) => {
         this.sessions.open(webSocket, worker);
       });
     } catch (error) {
-      refuse(socket, this.toProblem(error), this.config.publicUrl, url.pathname);
+      refuse(socket, this.toProblem(error), this.config.publicUrl, path);
     }
   }
 
@@ -128,6 +128,10 @@ function refuse(socket: Duplex, problem: Problem, publicUrl: string, path: strin
     'Content-Length': String(Buffer.byteLength(body)),
     Connection: 'close',
   };
+  // Half of the connection would stay open for as long as the client likes.
+  socket.once('finish', () => {
+    socket.destroy();
+  });
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.end(
     `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\n${head.join('\r\n')}\r\n\r\n${body}`,

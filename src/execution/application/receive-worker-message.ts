@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { z } from 'zod';
 import { isUuid } from '../../kernel/ids.js';
+import { toStorableText } from '../../kernel/storable-text.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import {
   classifyFailure,
@@ -13,24 +14,26 @@ import { Dispatcher } from './dispatcher.js';
 import type { WorkerConnection } from './worker-connection.js';
 import { WorkerConnections } from './worker-connections.js';
 
+/** Whatever its process wrote last may be in a worker's message. */
+const text = z.string().transform(toStorableText);
 const reference = { task_id: z.string(), execution_id: z.string().optional() };
 const messageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('task_claimed'), data: z.object(reference) }),
   z.object({
     type: z.literal('task_rejected'),
-    data: z.object({ ...reference, reason: z.string().default('') }),
+    data: z.object({ ...reference, reason: text.default('') }),
   }),
   z.object({
     type: z.literal('task_completed'),
-    data: z.object({ ...reference, message: z.string().default(''), task_state: z.string().optional() }),
+    data: z.object({ ...reference, message: text.default(''), task_state: z.string().optional() }),
   }),
   z.object({
     type: z.literal('task_failed'),
     data: z.object({
       ...reference,
-      message: z.string().default(''),
+      message: text.default(''),
       task_state: z.string().optional(),
-      failure_reason: z.string().optional(),
+      failure_reason: text.optional(),
       exit_code: z.number().optional(),
     }),
   }),

@@ -154,7 +154,7 @@ export class ReportExecution {
       runId: execution.runId,
       executionId: execution.executionId,
       eventType: event.event_name,
-      occurredAt: event.timestamp,
+      occurredAt: new Date(event.timestamp),
       payload: event.payload ?? null,
     });
   }

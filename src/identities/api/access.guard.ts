@@ -5,7 +5,8 @@ import { Problem } from '../../kernel/errors/problem.js';
 import { ACCESS } from '../../kernel/http/access.js';
 import { isUuid } from '../../kernel/ids.js';
 import { Authenticate } from '../application/authenticate.js';
-import { type Caller, hasPermission, type Permission } from '../domain/caller.js';
+import { type Caller, hasPermission } from '../domain/caller.js';
+import type { Permission } from '../domain/permission.js';
 
 export type AuthenticatedRequest = Request & { caller?: Caller };
 

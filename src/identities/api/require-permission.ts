@@ -1,8 +1,15 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
-import { ApiBearerAuth, ApiForbiddenResponse, ApiHeader, ApiUnauthorizedResponse } from '@nestjs/swagger';
+import {
+  ApiBearerAuth,
+  ApiExtension,
+  ApiForbiddenResponse,
+  ApiHeader,
+  ApiUnauthorizedResponse,
+} from '@nestjs/swagger';
 import { Problem } from '../../kernel/errors/problem.js';
 import { ACCESS } from '../../kernel/http/access.js';
-import type { Caller, Permission, RunCaller, UserCaller } from '../domain/caller.js';
+import type { AccountCaller, Caller, RunCaller, UserCaller } from '../domain/caller.js';
+import type { Permission } from '../domain/permission.js';
 import type { AuthenticatedRequest } from './access.guard.js';
 
 /** The route may be called with a key that has this permission. */
@@ -10,6 +17,7 @@ export const RequirePermission = (permission: Permission): MethodDecorator =>
   applyDecorators(
     SetMetadata(ACCESS, permission),
     ApiBearerAuth(),
+    ApiExtension('x-required-permission', permission),
     ApiUnauthorizedResponse({ description: 'No API key, or one that is unknown, expired or revoked' }),
     ApiForbiddenResponse({ description: `The key has not the permission \`${permission}\`` }),
     ApiHeader({
@@ -30,6 +38,17 @@ export const CurrentUser = createParamDecorator((_: unknown, context: ExecutionC
   const caller = callerOf(context);
   if (caller.kind !== 'user')
     throw new Problem('not_authorized', { detail: 'This takes the API key of a user' });
+  return caller;
+});
+
+/** Whoever calls with an account of their own: a person or an agent identity. @throws Problem 403 for a run's key */
+export const CurrentAccount = createParamDecorator((_: unknown, context: ExecutionContext): AccountCaller => {
+  const caller = callerOf(context);
+  if (caller.kind === 'run') {
+    throw new Problem('not_authorized', {
+      detail: 'This takes the API key of a user or of an agent identity',
+    });
+  }
   return caller;
 });
 

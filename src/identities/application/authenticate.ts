@@ -30,30 +30,41 @@ export class Authenticate {
 }
 
 function toCaller(row: ApiKeyRow, teamUid: string | undefined): Authentication {
+  const keyUid = row.uid;
   if (row.run_id !== null) {
-    return {
-      outcome: 'authenticated',
-      caller: { kind: 'run', keyUid: row.uid, runId: row.run_id, executionId: Number(row.execution_id) },
-    };
+    return authenticated({ kind: 'run', keyUid, runId: row.run_id, executionId: Number(row.execution_id) });
+  }
+  if (row.agent !== null) {
+    const { uid, name, team_uid, on_behalf_of_enabled } = row.agent;
+    if (teamUid !== undefined && teamUid.toLowerCase() !== team_uid) return { outcome: 'not_a_member' };
+    return authenticated({
+      kind: 'agent',
+      keyUid,
+      uid,
+      displayName: name,
+      team: { uid: team_uid },
+      onBehalfOfEnabled: on_behalf_of_enabled,
+    });
   }
   if (row.user_uid === null) return { outcome: 'unknown_key' };
   const teams = row.teams ?? [];
-  const team = teamUid === undefined ? (teams.length === 1 ? teams[0] : undefined) : find(teams, teamUid);
+  const only = teams.length === 1 ? teams[0] : undefined;
+  const team = teamUid === undefined ? only : teams.find(({ uid }) => uid === teamUid.toLowerCase());
   if (teamUid !== undefined && team === undefined) return { outcome: 'not_a_member' };
-  return {
-    outcome: 'authenticated',
-    caller: {
-      kind: 'user',
-      keyUid: row.uid,
-      uid: row.user_uid,
-      displayName: row.display_name ?? '',
-      email: row.email ?? undefined,
-      team,
-      teamCount: teams.length,
-      operator: row.operator,
+  return authenticated({
+    kind: 'user',
+    keyUid,
+    uid: row.user_uid,
+    displayName: row.display_name ?? '',
+    email: row.email ?? undefined,
+    team: team && {
+      uid: team.uid,
+      role: team.role,
+      manageFactory: team.role === 'admin' || team.permissions.includes('manage_factory'),
     },
-  };
+    teamCount: teams.length,
+    operator: row.operator,
+  });
 }
 
-const find = <Team extends { uid: string }>(teams: Team[], uid: string): Team | undefined =>
-  teams.find((team) => team.uid === uid.toLowerCase());
+const authenticated = (caller: Caller): Authentication => ({ outcome: 'authenticated', caller });

@@ -15,15 +15,12 @@ export class PrincipalDirectory {
 
   async find(uids: string[]): Promise<Map<string, Principal>> {
     if (uids.length === 0) return new Map();
-    const rows = await this.database.query<{ uid: string; display_name: string; email: string | null }>(
-      `SELECT uid, display_name, email FROM users WHERE uid = ANY ($1::uuid[])`,
+    const rows = await this.database.query<Omit<Principal, 'email'> & { email: string | null }>(
+      `SELECT 'user' AS type, uid, display_name, email FROM users WHERE uid = ANY ($1::uuid[])
+       UNION ALL
+       SELECT 'service_account', uid, name, NULL FROM agents WHERE uid = ANY ($1::uuid[])`,
       [[...new Set(uids)]],
     );
-    return new Map(
-      rows.map(({ uid, display_name, email }) => [
-        uid,
-        { type: 'user', uid, display_name, email: email ?? undefined },
-      ]),
-    );
+    return new Map(rows.map((row) => [row.uid, { ...row, email: row.email ?? undefined }]));
   }
 }

@@ -1,13 +1,13 @@
-/** What a route can demand of its caller. */
-export type Permission =
-  /** Read runs and what they left behind. */
-  | 'runs:read'
-  /** Start, continue and cancel runs. */
-  | 'runs:write'
-  /** Report on the one run whose key this is. */
-  | 'execution:report'
-  /** Connect as a worker. */
-  | 'workers:connect';
+import type { Permission } from './permission.js';
+import { PERMISSIONS_OF_ROLE, type Role } from './role.js';
+
+/** The team that a caller acts for. */
+export interface ActiveTeam {
+  uid: string;
+  role: 'admin' | 'member';
+  /** Whether they may manage its factories: admins, and members to whom it was granted. */
+  manageFactory: boolean;
+}
 
 /** A person, by an API key of theirs. */
 export interface UserCaller {
@@ -17,11 +17,22 @@ export interface UserCaller {
   displayName: string;
   email?: string;
   /** The team they act for: named by `X-Team-Uid`, else the only one that they belong to. */
-  team?: { uid: string; role: 'admin' | 'member' };
+  team?: ActiveTeam;
   /** How many teams they belong to. */
   teamCount: number;
-  /** The key is an operator's: it serves runs of every team. */
+  /** The key is an operator's: it administers the installation, and its workers serve runs of every team. */
   operator: boolean;
+}
+
+/** An agent identity (service account), by an API key of its own. It acts for its team, always. */
+export interface AgentCaller {
+  kind: 'agent';
+  keyUid: string;
+  uid: string;
+  displayName: string;
+  team: { uid: string };
+  /** Whether it may name a person on whose behalf it starts a run. */
+  onBehalfOfEnabled: boolean;
 }
 
 /** The agent of one execution of a run, by the run's own key; the key dies with the execution. */
@@ -32,13 +43,29 @@ export interface RunCaller {
   executionId: number;
 }
 
-/** Whoever an API key belongs to. */
-export type Caller = UserCaller | RunCaller;
+/** Whoever has an account: what creates and owns things. */
+export type AccountCaller = UserCaller | AgentCaller;
 
-const PERMISSIONS: Record<Caller['kind'], readonly Permission[]> = {
-  user: ['runs:read', 'runs:write', 'workers:connect'],
-  run: ['execution:report', 'runs:read'],
-};
+/** Whoever an API key belongs to. */
+export type Caller = AccountCaller | RunCaller;
+
+/** The roles of a caller; their permissions add up. */
+export function rolesOf(caller: Caller): Role[] {
+  switch (caller.kind) {
+    case 'user':
+      return [
+        'user',
+        ...(caller.team === undefined ? [] : (['member'] as const)),
+        ...(caller.team?.role === 'admin' ? (['admin'] as const) : []),
+        ...(caller.team?.manageFactory ? (['factory_manager'] as const) : []),
+        ...(caller.operator ? (['operator'] as const) : []),
+      ];
+    case 'agent':
+      return ['agent'];
+    case 'run':
+      return ['run'];
+  }
+}
 
 export const hasPermission = (caller: Caller, permission: Permission): boolean =>
-  PERMISSIONS[caller.kind].includes(permission);
+  rolesOf(caller).some((role) => PERMISSIONS_OF_ROLE[role].includes(permission));

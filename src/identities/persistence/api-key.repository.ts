@@ -14,7 +14,8 @@ export interface ApiKeyRow {
   user_uid: string | null;
   display_name: string | null;
   email: string | null;
-  teams: { uid: string; role: 'admin' | 'member' }[] | null;
+  teams: { uid: string; role: 'admin' | 'member'; permissions: string[] }[] | null;
+  agent: { uid: string; name: string; team_uid: string; on_behalf_of_enabled: boolean } | null;
 }
 
 /** How far `last_used_at` may lag: it is not worth a write for each request. */
@@ -30,8 +31,12 @@ export class ApiKeyRepository {
       `SELECT k.uid, k.hash, k.operator, k.run_id, k.execution_id,
               coalesce(k.last_used_at < now() - $2::interval, true) AS use_is_stale,
               u.uid AS user_uid, u.display_name, u.email,
-              (SELECT json_agg(json_build_object('uid', m.team_uid, 'role', m.role) ORDER BY m.created_at, m.team_uid)
-                 FROM memberships m WHERE m.user_uid = u.uid) AS teams
+              (SELECT json_agg(json_build_object('uid', m.team_uid, 'role', m.role, 'permissions', m.permissions)
+                               ORDER BY m.created_at, m.team_uid)
+                 FROM memberships m WHERE m.user_uid = u.uid) AS teams,
+              (SELECT json_build_object('uid', a.uid, 'name', a.name, 'team_uid', a.team_uid,
+                                        'on_behalf_of_enabled', a.on_behalf_of_enabled)
+                 FROM agents a WHERE a.uid = k.agent_uid) AS agent
          FROM api_keys k LEFT JOIN users u ON u.uid = k.user_uid
         WHERE k.prefix = $1 AND (k.expires_at IS NULL OR k.expires_at > now())`,
       [prefix, USE_RESOLUTION],

@@ -1,6 +1,7 @@
 import { type ArgumentMetadata, Injectable, ValidationPipe } from '@nestjs/common';
 import type { ValidationError } from 'class-validator';
 import { type FieldError, Problem } from '../errors/problem.js';
+import { requireStorable, toStorable } from './storable-body.js';
 
 const OPTIONS = {
   transform: true,
@@ -12,7 +13,7 @@ const OPTIONS = {
 
 /**
  * Validates bodies and queries by the decorators of their DTO. An unknown field of a body is an error, an unknown query parameter is
- * not; a route that must tolerate unknown fields marks its DTO with {@link TolerateUnknownFields}.
+ * not; a route that must tolerate unknown fields, and text that cannot be stored, marks its DTO with {@link TolerateUnknownFields}.
  */
 @Injectable()
 export class RequestValidationPipe extends ValidationPipe {
@@ -29,9 +30,9 @@ export class RequestValidationPipe extends ValidationPipe {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw Problem.invalid([{ field: 'body', message: 'must be a JSON object' }]);
     }
-    return TOLERANT.has(dto)
-      ? (super.transform(value, metadata) as Promise<unknown>)
-      : (this.strict.transform(value, metadata) as Promise<unknown>);
+    if (TOLERANT.has(dto)) return super.transform(toStorable(value), metadata) as Promise<unknown>;
+    requireStorable(value);
+    return this.strict.transform(value, metadata) as Promise<unknown>;
   }
 }
 

@@ -11,12 +11,13 @@ import {
   ApiUnprocessableEntityResponse,
 } from '@nestjs/swagger';
 import {
+  type AccountCaller,
   type Caller,
+  CurrentAccount,
   CurrentCaller,
-  CurrentUser,
+  ownershipFor,
   PrincipalDirectory,
   RequirePermission,
-  type UserCaller,
 } from '../../identities/index.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import { UuidParam } from '../../kernel/http/uuid-param.pipe.js';
@@ -51,14 +52,14 @@ export class RunsController {
   @ApiBadRequestResponse({ description: 'A field is wrong; `errors` names it' })
   @ApiPayloadTooLargeResponse({ description: 'The body is larger than 72 MiB' })
   async create(
-    @CurrentUser() caller: UserCaller,
+    @CurrentAccount() caller: AccountCaller,
     @Body() request: CreateRunRequest,
   ): Promise<CreateRunResponse> {
     const run = await this.transactor.run((tx) =>
       this.createRun.execute(tx, {
         prompt: request.prompt,
         title: request.title,
-        scope: scopeOf(caller, request.team),
+        owner: ownershipFor(caller, request.team),
         creatorUid: caller.uid,
         executorUid: caller.uid,
         source: 'API',
@@ -81,7 +82,7 @@ export class RunsController {
   @ApiBadRequestResponse({ description: 'A field is wrong; `errors` names it' })
   @ApiPayloadTooLargeResponse({ description: 'The body is larger than 72 MiB' })
   createAlias(
-    @CurrentUser() caller: UserCaller,
+    @CurrentAccount() caller: AccountCaller,
     @Body() request: CreateRunRequest,
   ): Promise<CreateRunResponse> {
     return this.create(caller, request);
@@ -145,7 +146,10 @@ export class RunsController {
   @ApiUnprocessableEntityResponse({
     description: 'Runs of self-hosted workers, LOCAL and GITHUB_ACTION runs',
   })
-  async cancel(@CurrentUser() caller: UserCaller, @Param('runId', UuidParam) runId: string): Promise<string> {
+  async cancel(
+    @CurrentAccount() caller: AccountCaller,
+    @Param('runId', UuidParam) runId: string,
+  ): Promise<string> {
     const result = await this.transactor.run((tx) => this.cancelRun.execute(tx, caller, runId));
     switch (result.outcome) {
       case 'cancelled':
@@ -168,16 +172,4 @@ export class RunsController {
     const principals = await this.principals.find(runs.flatMap((run) => [run.creator_uid, run.executor_uid]));
     return runs.map((run) => toRunResponse(run, principals));
   }
-}
-
-/** Who will own what a person creates. @param team as asked for; by default true for a person with exactly one team */
-function scopeOf(caller: UserCaller, team: boolean | undefined): { teamUid: string } | { ownerUid: string } {
-  const wantsTeam = team ?? (caller.team !== undefined && caller.teamCount === 1);
-  if (!wantsTeam) return { ownerUid: caller.uid };
-  if (caller.team === undefined) {
-    throw Problem.invalid([
-      { field: 'team', message: 'needs the header X-Team-Uid: you belong to several teams or none' },
-    ]);
-  }
-  return { teamUid: caller.team.uid };
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { UserCaller } from '../../identities/index.js';
+import type { AccountCaller } from '../../identities/index.js';
 import type { Tx } from '../../kernel/persistence/database.js';
 import { Signals } from '../../kernel/persistence/signals.js';
 import { UNCANCELLABLE_SOURCES } from '../domain/run-source.js';
@@ -24,7 +24,7 @@ export class CancelRun {
     private readonly signals: Signals,
   ) {}
 
-  async execute(tx: Tx, caller: UserCaller, runId: string): Promise<CancelOutcome> {
+  async execute(tx: Tx, caller: AccountCaller, runId: string): Promise<CancelOutcome> {
     const cancel = await this.transitions.cancel(
       tx,
       runId,

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Ownership } from '../../identities/index.js';
 import { newUuid } from '../../kernel/ids.js';
 import type { Tx } from '../../kernel/persistence/database.js';
 import { Signals } from '../../kernel/persistence/signals.js';
@@ -11,8 +12,7 @@ import { RunRepository } from '../persistence/run.repository.js';
 export interface NewRun {
   prompt: string;
   title?: string;
-  /** Who owns it. */
-  scope: { teamUid: string } | { ownerUid: string };
+  owner: Ownership;
   creatorUid: string;
   executorUid: string;
   source: RunSource;
@@ -37,8 +37,7 @@ export class CreateRun {
       title: run.title ?? deriveTitle(run.prompt),
       prompt: run.prompt,
       agentConfig,
-      teamUid: 'teamUid' in run.scope ? run.scope.teamUid : null,
-      ownerUid: 'ownerUid' in run.scope ? run.scope.ownerUid : null,
+      ...run.owner,
       creatorUid: run.creatorUid,
       executorUid: run.executorUid,
       source: run.source,

@@ -48,6 +48,8 @@ export class ConversationEntity {
 @Index('runs_queue', { synchronize: false })
 @Index('runs_team_updated', ['teamUid', 'updatedAt', 'id'], { where: 'team_uid IS NOT NULL' })
 @Index('runs_owner_updated', ['ownerUid', 'updatedAt', 'id'], { where: 'owner_uid IS NOT NULL' })
+@Index('runs_environment', ['environmentId', 'createdAt', 'id'], { where: 'environment_id IS NOT NULL' })
+@Index('runs_skill', ['skillSpec', 'createdAt', 'id'], { where: 'skill_spec IS NOT NULL' })
 @Index('runs_conversation', ['conversationId'], { where: 'conversation_id IS NOT NULL' })
 @Index('runs_live_state', ['state'], { where: `state IN ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS')` })
 export class RunEntity {
@@ -83,6 +85,12 @@ export class RunEntity {
   /** The self-hosted worker that is to run it; null for the hosted pool. */
   @Column('text', { name: 'worker_host', nullable: true })
   workerHost: string | null;
+
+  @Column('text', { name: 'environment_id', nullable: true })
+  environmentId: string | null;
+
+  @Column('text', { name: 'skill_spec', nullable: true })
+  skillSpec: string | null;
 
   /** The live execution, or the last one. */
   @Column('bigint', { name: 'execution_id', nullable: true })

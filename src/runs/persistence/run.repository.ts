@@ -75,7 +75,7 @@ export class RunRepository {
       runId: string;
       executionId: number;
       eventType: string;
-      occurredAt: string;
+      occurredAt: Date;
       payload: object | null;
     },
   ): Promise<void> {

@@ -1,0 +1,43 @@
+import type { Permission } from './permission.js';
+
+/** What a caller is; one can be several. */
+export const ROLES = ['user', 'member', 'admin', 'factory_manager', 'operator', 'agent', 'run'] as const;
+export type Role = (typeof ROLES)[number];
+
+export const PERMISSIONS_OF_ROLE: Record<Role, readonly Permission[]> = {
+  /** Any person, in a team or not. */
+  user: [
+    'me:read',
+    'api-keys:manage',
+    'environments:read',
+    'environments:write',
+    'skills:read',
+    'models:read',
+    'secrets:read',
+    'secrets:write',
+    'runs:read',
+    'runs:write',
+  ],
+  /** A person who acts for a team. */
+  member: ['teams:read', 'agents:read', 'agents:manage', 'workers:read', 'workers:connect'],
+  /** An admin of the team that they act for. */
+  admin: ['teams:manage'],
+  /** May manage the factories of the team that they act for. */
+  factory_manager: [],
+  /** Runs the installation. */
+  operator: ['installation:manage', 'workers:connect'],
+  /** An agent identity: works, but manages nobody. */
+  agent: [
+    'me:read',
+    'agents:read',
+    'environments:read',
+    'skills:read',
+    'models:read',
+    'runs:read',
+    'runs:write',
+    'workers:read',
+    'workers:connect',
+  ],
+  /** The agent of one execution. */
+  run: ['execution:report', 'runs:read'],
+};
