@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
+import { CatalogModule } from './catalog/index.js';
 import { ExecutionModule } from './execution/index.js';
 import { IdentitiesModule } from './identities/index.js';
 import { type Foundation, KernelModule } from './kernel/kernel.module.js';
@@ -14,6 +15,7 @@ export class AppModule {
         ScheduleModule.forRoot(),
         KernelModule.for(foundation),
         IdentitiesModule,
+        CatalogModule,
         RunsModule,
         ExecutionModule,
       ],

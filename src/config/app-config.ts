@@ -21,6 +21,8 @@ export abstract class AppConfig {
   abstract readonly databasePoolSize: number;
   /** 32 bytes; undefined = generated into the data directory. */
   abstract readonly encryptionKey: Buffer | undefined;
+  /** The encryption key of before; what was encrypted with it is re-encrypted at the start. */
+  abstract readonly encryptionKeyPrevious: Buffer | undefined;
   abstract readonly bootstrapApiKey: string | undefined;
   abstract readonly roles: ReadonlySet<Role>;
   /** Runs that the built-in worker executes at a time; 0 = no built-in worker. */
@@ -34,5 +36,15 @@ export abstract class AppConfig {
   abstract readonly maxRunMinutes: number;
   /** How long a stop waits for the runs of the built-in worker before it ends them. */
   abstract readonly drainSeconds: number;
+  /** Agent identities of a team that may be used; 0 = any number. */
+  abstract readonly teamMaxAgents: number;
+  /** Requests that one API key may make in a minute, on each replica; 0 = any number. */
+  abstract readonly apiRequestsPerMinute: number;
+  /** Where repositories are cloned from, as `{base}/{owner}/{repo}`; without a trailing slash. */
+  abstract readonly gitBaseUrl: string;
+  /** Name of the team secret that holds a token for the repositories; undefined = anonymous. */
+  abstract readonly gitTokenSecret: string | undefined;
+  /** Path of the catalogue of models; undefined = the one that is shipped. */
+  abstract readonly modelsFile: string | undefined;
   abstract readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
 }

@@ -25,6 +25,11 @@ const url = (schemes: string[], message: string) =>
 
 const KEY_BYTES = 32;
 
+const encryptionKey = z
+  .base64(`must be ${String(KEY_BYTES)} bytes in base64`)
+  .transform((value) => Buffer.from(value, 'base64'))
+  .refine((key) => key.length === KEY_BYTES, `must be ${String(KEY_BYTES)} bytes in base64`);
+
 const environmentSchema = z.object({
   NODE_ENV: z.string().optional(),
   PORT: wholeNumber(0, 65_535).default(8080),
@@ -33,11 +38,8 @@ const environmentSchema = z.object({
   DATA_DIR: z.string().default('./.data'),
   DATABASE_URL: url(['postgres:', 'postgresql:'], 'must be a postgres:// URL').optional(),
   DATABASE_POOL_SIZE: wholeNumber(2, 500).default(20),
-  ENCRYPTION_KEY: z
-    .base64(`must be ${String(KEY_BYTES)} bytes in base64`)
-    .transform((value) => Buffer.from(value, 'base64'))
-    .refine((key) => key.length === KEY_BYTES, `must be ${String(KEY_BYTES)} bytes in base64`)
-    .optional(),
+  ENCRYPTION_KEY: encryptionKey.optional(),
+  ENCRYPTION_KEY_PREVIOUS: encryptionKey.optional(),
   BOOTSTRAP_API_KEY: z
     .string()
     .regex(/^[\x21-\x7e]{32,200}$/, 'must be 32 to 200 printable characters without spaces')
@@ -53,6 +55,13 @@ const environmentSchema = z.object({
   LEASE_SECONDS: wholeNumber(1, 86_400).default(300),
   MAX_RUN_MINUTES: wholeNumber(1, 100_000).default(360),
   DRAIN_SECONDS: wholeNumber(0, 3600).default(10),
+  TEAM_MAX_AGENTS: wholeNumber(0, 1000).default(0),
+  API_REQUESTS_PER_MINUTE: wholeNumber(0, 1_000_000).default(1200),
+  GIT_BASE_URL: url(['https:', 'http:', 'file:', 'ssh:'], 'must be an https, http, ssh or file URL').default(
+    'https://github.com',
+  ),
+  GIT_TOKEN_SECRET: z.string().max(256, 'must be the name of a secret').optional(),
+  MODELS_FILE: z.string().optional(),
   LOG_LEVEL: z
     .enum(
       ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
@@ -93,6 +102,7 @@ export function parseConfig(environment: Record<string, string | undefined>): Ap
     databaseUrl: values.DATABASE_URL,
     databasePoolSize: values.DATABASE_POOL_SIZE,
     encryptionKey: values.ENCRYPTION_KEY,
+    encryptionKeyPrevious: values.ENCRYPTION_KEY_PREVIOUS,
     bootstrapApiKey: values.BOOTSTRAP_API_KEY,
     roles: new Set(values.ROLES),
     workerSlots: values.WORKER_SLOTS,
@@ -101,6 +111,11 @@ export function parseConfig(environment: Record<string, string | undefined>): Ap
     leaseSeconds: values.LEASE_SECONDS,
     maxRunMinutes: values.MAX_RUN_MINUTES,
     drainSeconds: values.DRAIN_SECONDS,
+    teamMaxAgents: values.TEAM_MAX_AGENTS,
+    apiRequestsPerMinute: values.API_REQUESTS_PER_MINUTE,
+    gitBaseUrl: values.GIT_BASE_URL.replace(/\/+$/, ''),
+    gitTokenSecret: values.GIT_TOKEN_SECRET,
+    modelsFile: values.MODELS_FILE,
     logLevel: values.LOG_LEVEL,
   });
 }

@@ -1,0 +1,2 @@
+export { CatalogModule } from './catalog.module.js';
+export type { EnvironmentConfig } from './domain/environment-config.js';
