@@ -258,6 +258,7 @@ function viewOf(run: FakeRun): ExecutionView {
     execution_id: run.executionId,
     conversation_id: run.continues ? run.conversationId : undefined,
     harness: run.harness,
+    secrets: {},
     heartbeat_seconds: run.heartbeatSeconds,
   };
 }

@@ -68,6 +68,13 @@ export class ExecutionViewDto implements ExecutionView {
   harness: ExecutionHarnessDto;
 
   /**
+   * Added to the agent's environment: the secrets that it was granted.
+   * @example { "DEPLOY_TOKEN": "…" }
+   */
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } })
+  secrets: Record<string, string>;
+
+  /**
    * How often a heartbeat is due, in seconds; three missed ones lose the lease.
    * @example 30
    */

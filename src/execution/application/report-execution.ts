@@ -60,6 +60,7 @@ export class ReportExecution {
       execution_id: String(execution.executionId),
       conversation_id: facts.conversationId,
       harness: { type: harness?.type ?? 'oz', model_id: harness?.model_id ?? modelId ?? SCRIPT_MODEL },
+      secrets: {},
       heartbeat_seconds: Math.min(MAX_HEARTBEAT_SECONDS, this.config.leaseSeconds / HEARTBEATS_PER_LEASE),
     };
   }

@@ -13,6 +13,8 @@ export interface ExecutionView {
   conversation_id?: string;
   /** The built-in harness is `oz`. */
   harness: { type: 'oz' | 'claude' | 'gemini' | 'codex'; model_id: string };
+  /** Added to the agent's environment: the secrets that it was granted. Their values are masked in whatever the runner uploads. */
+  secrets: Record<string, string>;
   /** How often `POST harness-support/heartbeat` is due; three missed ones lose the lease. */
   heartbeat_seconds: number;
 }

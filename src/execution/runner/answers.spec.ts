@@ -10,7 +10,10 @@ const VIEW = {
 
 describe('parseExecutionView', () => {
   it('reads what it knows and drops the rest', () => {
-    expect(parseExecutionView({ ...VIEW, conversation_id: null, later_field: 1 })).toEqual(VIEW);
+    expect(parseExecutionView({ ...VIEW, conversation_id: null, later_field: 1 })).toEqual({
+      ...VIEW,
+      secrets: {},
+    });
   });
 
   it.each([

@@ -19,6 +19,7 @@ export function parseExecutionView(answer: unknown): ExecutionView {
     execution_id: string(view, 'execution_id'),
     conversation_id: optionalString(view, 'conversation_id'),
     harness: { type: oneOf(HARNESS_TYPES, string(harness, 'type')), model_id: string(harness, 'model_id') },
+    secrets: strings(view['secrets'], 'secrets'),
     heartbeat_seconds: heartbeatSeconds,
   };
 }
@@ -56,7 +57,7 @@ export function parseUploadTarget(answer: unknown): RawUploadTarget {
   return {
     url: string(target, 'url'),
     method: oneOf(['PUT', 'POST'] as const, string(target, 'method')),
-    headers: headers(target['headers']),
+    headers: strings(target['headers'], 'headers'),
   };
 }
 
@@ -85,8 +86,8 @@ function oneOf<T extends string>(allowed: readonly T[], value: string): T {
   throw new UnreadableAnswerError(`${JSON.stringify(value)} is not one of ${allowed.join(', ')}`);
 }
 
-function headers(value: unknown): Record<string, string> {
+function strings(value: unknown, what: string): Record<string, string> {
   if (value === undefined || value === null) return {};
-  const named = object(value, 'headers');
+  const named = object(value, what);
   return Object.fromEntries(Object.keys(named).map((name) => [name, string(named, name)]));
 }

@@ -4,11 +4,14 @@ import { CappedOutput, type CapturedOutput } from './capped-output.js';
 import { drain } from './drain.js';
 import { closeWriteEnd, openOutputPipe } from './output-pipe.js';
 import { exitStatus } from './process-group.js';
+import { agentEnvironment } from './runner-environment.js';
 
 export interface BashCommand {
   script: string;
   /** Stands where bash names the script in its error messages. */
   name: string;
+  /** Added to the environment. */
+  secrets: Record<string, string>;
   outputCapBytes: number;
 }
 
@@ -41,6 +44,7 @@ export async function runBash(command: BashCommand, onStarted: () => void): Prom
   pipe.readEnd.on('error', () => undefined);
 
   const child = spawn('bash', ['--noprofile', '--norc', '-c', WRAPPER, command.name], {
+    env: agentEnvironment(command.secrets),
     stdio: ['ignore', pipe.writeEnd, pipe.writeEnd, 'pipe'],
   });
   closeWriteEnd(pipe);

@@ -5,6 +5,7 @@ import { ExecutionOverError, type ControlPlane } from './control-plane.js';
 import type { Harness, HarnessOutcome } from './harness.js';
 import { patienceMs } from './patience.js';
 import { GaveUpError } from './retry.js';
+import { SecretMask } from './secret-mask.js';
 import { selectHarness } from './select-harness.js';
 import { TranscriptSaver } from './transcript-saver.js';
 
@@ -91,7 +92,8 @@ async function performTurn(
   const continues = view.conversation_id === conversationId;
   const earlier = continues ? await controlPlane.earlierTranscript() : undefined;
 
-  const turn = harness.startTurn(prompt, earlier);
+  const { secrets } = view;
+  const turn = harness.startTurn({ prompt, earlier, secrets, mask: new SecretMask(Object.values(secrets)) });
   const saver = new TranscriptSaver(
     controlPlane.withPatience(0),
     controlPlane,

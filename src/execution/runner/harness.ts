@@ -1,4 +1,5 @@
 import type { ResolvedPrompt, TranscriptFormat } from '../protocol/harness-support.js';
+import type { SecretMask } from './secret-mask.js';
 import type { Transcript } from './transcript.js';
 
 /** Error codes of a run's status message that a runner reports. */
@@ -16,9 +17,19 @@ export interface HarnessTurn {
   outcome: Promise<HarnessOutcome>;
 }
 
+/** What a turn works with. */
+export interface TurnInput {
+  prompt: ResolvedPrompt;
+  /** The transcript of the conversation that the run continues, if it does. */
+  earlier: Buffer | undefined;
+  /** Added to the agent's environment. */
+  secrets: Record<string, string>;
+  /** For whatever is written down of the turn. */
+  mask: SecretMask;
+}
+
 /** Drives one kind of agent. */
 export interface Harness {
   transcriptFormat: TranscriptFormat;
-  /** `earlier` is the transcript of the conversation that the run continues, if it does. */
-  startTurn(prompt: ResolvedPrompt, earlier: Buffer | undefined): HarnessTurn;
+  startTurn(input: TurnInput): HarnessTurn;
 }

@@ -12,7 +12,12 @@ export interface RunnerEnvironment {
 /** Names the variable that is wrong, never its value. */
 export class RunnerEnvironmentError extends Error {}
 
-/** The runner's only reader of `process.env`. Commands of the agent inherit that environment as it is. */
+/** The environment of the agent's commands: the runner's own, and the secrets that the run was granted. */
+export function agentEnvironment(secrets: Record<string, string>): NodeJS.ProcessEnv {
+  return { ...process.env, ...secrets };
+}
+
+/** This file is the runner's only reader of `process.env`. */
 export function readRunnerEnvironment(source: NodeJS.ProcessEnv = process.env): RunnerEnvironment {
   return {
     rootUrl: httpUrl(source, 'WARP_SERVER_ROOT_URL'),

@@ -1,7 +1,7 @@
-import type { ResolvedPrompt } from '../protocol/harness-support.js';
 import { runBash } from './bash-command.js';
 import { fencedBlocks } from './fenced-blocks.js';
-import type { Harness, HarnessOutcome } from './harness.js';
+import type { Harness, HarnessOutcome, TurnInput } from './harness.js';
+import type { SecretMask } from './secret-mask.js';
 import { ScriptTranscript } from './script-transcript.js';
 
 const KIB = 1024;
@@ -31,19 +31,19 @@ const NO_BASH =
 export const scriptHarness: Harness = {
   transcriptFormat: 'millwright_script',
 
-  startTurn(prompt, earlier) {
-    const transcript = new ScriptTranscript(earlier);
-    return { transcript, outcome: executeTurn(prompt, transcript) };
+  startTurn(input) {
+    const transcript = new ScriptTranscript(input.earlier, (text) => input.mask.apply(text));
+    return { transcript, outcome: executeTurn(input, transcript) };
   },
 };
 
 async function executeTurn(
-  { prompt }: ResolvedPrompt,
+  { prompt: { prompt }, secrets, mask }: TurnInput,
   transcript: ScriptTranscript,
 ): Promise<HarnessOutcome> {
   const startedAt = performance.now();
   transcript.userMessage(prompt);
-  const outcome = await executeBlocks(bashBlocks(prompt), transcript);
+  const outcome = masked(await executeBlocks(bashBlocks(prompt), secrets, transcript), mask);
   const success = outcome.kind === 'finished' && outcome.success;
   if (outcome.kind === 'finished') transcript.assistantMessage(outcome.summary);
   transcript.turnCompleted(success, performance.now() - startedAt);
@@ -56,13 +56,27 @@ function bashBlocks(prompt: string): string[] {
     .map((block) => block.text);
 }
 
-async function executeBlocks(scripts: string[], transcript: ScriptTranscript): Promise<HarnessOutcome> {
+/** A summary may quote output. */
+function masked(outcome: HarnessOutcome, mask: SecretMask): HarnessOutcome {
+  return outcome.kind === 'finished' ? { ...outcome, summary: mask.apply(outcome.summary) } : outcome;
+}
+
+async function executeBlocks(
+  scripts: string[],
+  secrets: Record<string, string>,
+  transcript: ScriptTranscript,
+): Promise<HarnessOutcome> {
   if (scripts.length === 0) {
     return { kind: 'errored', category: 'integration_not_configured', message: NO_BLOCK };
   }
   for (const [index, script] of scripts.entries()) {
     let lineId: string | undefined;
-    const command = { script, name: `command ${index + 1}`, outputCapBytes: outputCap(transcript) };
+    const command = {
+      script,
+      name: `command ${index + 1}`,
+      secrets,
+      outputCapBytes: outputCap(transcript),
+    };
     const result = await runBash(command, () => (lineId = transcript.commandStarted(script)));
     if (result.kind === 'bash_not_found') {
       return { kind: 'errored', category: 'integration_not_configured', message: NO_BASH };

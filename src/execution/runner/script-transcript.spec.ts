@@ -1,14 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { ScriptTranscript } from './script-transcript.js';
 
-function sources(): ConstructorParameters<typeof ScriptTranscript>[1] {
+function sources(): ConstructorParameters<typeof ScriptTranscript>[2] {
   let ids = 0;
   return { now: () => new Date('2026-11-01T12:00:00Z'), newId: () => `id-${(ids += 1)}` };
 }
 
+const asItIs = (text: string): string => text;
+
 describe('ScriptTranscript', () => {
   it('writes one JSON line for each thing that happens', () => {
-    const transcript = new ScriptTranscript(undefined, sources());
+    const transcript = new ScriptTranscript(undefined, asItIs, sources());
     transcript.userMessage('line 1\nline 2');
     const id = transcript.commandStarted('true\n');
     transcript.commandFinished(id, 0, { text: 'out\n', truncatedBytes: 5 });
@@ -38,12 +40,12 @@ describe('ScriptTranscript', () => {
     ['ended', 'earlier\n'],
     ['not ended', 'earlier'],
   ])('goes on after what was there, its last line %s', (_, earlier) => {
-    const transcript = new ScriptTranscript(Buffer.from(earlier), sources());
+    const transcript = new ScriptTranscript(Buffer.from(earlier), asItIs, sources());
     transcript.userMessage('later');
     expect(transcript.bytes().toString()).toMatch(/^earlier\n\{"type":"user_message".*\}\n$/);
   });
 
   it('is empty after nothing', () => {
-    expect(new ScriptTranscript(Buffer.alloc(0)).bytes()).toHaveLength(0);
+    expect(new ScriptTranscript(Buffer.alloc(0), asItIs).bytes()).toHaveLength(0);
   });
 });

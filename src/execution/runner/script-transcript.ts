@@ -13,21 +13,28 @@ const SYSTEM_SOURCES: TranscriptSources = { now: () => new Date(), newId: () => 
 
 /** Writes what the script harness does, line by line, as it happens. */
 export class ScriptTranscript extends Transcript {
+  /** @param mask removes the values of secrets from a text */
   constructor(
-    earlier?: Buffer,
+    earlier: Buffer | undefined,
+    private readonly mask: (text: string) => string,
     private readonly sources: TranscriptSources = SYSTEM_SOURCES,
   ) {
     super(earlier);
   }
 
   userMessage(text: string): void {
-    this.write({ type: 'user_message', id: this.sources.newId(), timestamp: this.timestamp(), text });
+    this.write({
+      type: 'user_message',
+      id: this.sources.newId(),
+      timestamp: this.timestamp(),
+      text: this.mask(text),
+    });
   }
 
   /** Returns the id that the command's two lines share. */
   commandStarted(command: string): string {
     const id = this.sources.newId();
-    this.write({ type: 'command_started', id, timestamp: this.timestamp(), command });
+    this.write({ type: 'command_started', id, timestamp: this.timestamp(), command: this.mask(command) });
     return id;
   }
 
@@ -36,14 +43,19 @@ export class ScriptTranscript extends Transcript {
       type: 'command_finished',
       id,
       timestamp: this.timestamp(),
-      output: text,
+      output: this.mask(text),
       truncated_bytes: truncatedBytes,
       exit_code: exitCode,
     });
   }
 
   assistantMessage(text: string): void {
-    this.write({ type: 'assistant_message', id: this.sources.newId(), timestamp: this.timestamp(), text });
+    this.write({
+      type: 'assistant_message',
+      id: this.sources.newId(),
+      timestamp: this.timestamp(),
+      text: this.mask(text),
+    });
   }
 
   turnCompleted(success: boolean, durationMs: number): void {

@@ -20,7 +20,7 @@ class FakeStore implements TranscriptStore {
 /** A saver, and the hand that lets its time pass and its work end. */
 function setUp() {
   const store = new FakeStore();
-  const transcript = new ScriptTranscript();
+  const transcript = new ScriptTranscript(undefined, (text) => text);
   let pass: () => void = () => undefined;
   const wait = (): Promise<void> => new Promise((resolve) => (pass = resolve));
   const saver = new TranscriptSaver(store, store, 'c', transcript, wait);

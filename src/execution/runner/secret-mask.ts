@@ -1,0 +1,21 @@
+/** Shorter values are words of every text: masking them would make output unreadable and tell what they are. */
+const MIN_LENGTH = 6;
+const MASK = '***';
+
+/** Removes the values of secrets from what leaves the machine: transcripts, summaries, notes. */
+export class SecretMask {
+  private readonly values: string[];
+
+  /** @param secrets values; each line of one that has several is masked too */
+  constructor(secrets: string[]) {
+    const parts = secrets.flatMap((secret) => [secret, ...secret.split(/\r?\n/)]).map((part) => part.trim());
+    // The longest first: one value may contain another.
+    this.values = [...new Set(parts)]
+      .filter((value) => value.length >= MIN_LENGTH)
+      .sort((a, b) => b.length - a.length);
+  }
+
+  apply(text: string): string {
+    return this.values.reduce((masked, value) => masked.replaceAll(value, MASK), text);
+  }
+}
