@@ -73,7 +73,7 @@ export class Service {
         publicUrl: config.publicUrl,
         localUrl,
         generatedKey,
-        workerSlots: config.workerSlots,
+        workerSlots: hasBuiltInWorker(config) ? config.workerSlots : 0,
         seconds: (performance.now() - this.startedAt) / 1000,
       }),
     );
@@ -108,7 +108,7 @@ export class Service {
 
   private async startWorker(app: NestExpressApplication, url: string, port: number): Promise<void> {
     const { config } = this;
-    if (config.workerSlots === 0) return;
+    if (!hasBuiltInWorker(config)) return;
     const workerId = `built-in-${hostname().replace(/[^A-Za-z0-9.-]/g, '-')}-${String(port)}`;
     const apiKey = await app
       .get(Transactor)
@@ -126,6 +126,10 @@ export class Service {
     this.worker.start();
   }
 }
+
+/** It connects to this very process, which takes workers only in the role of a dispatcher. */
+const hasBuiltInWorker = ({ workerSlots, roles }: AppConfig): boolean =>
+  workerSlots > 0 && roles.has('dispatcher');
 
 function workerLogger(logger: StructuredLogger) {
   const context = 'BuiltInWorker';

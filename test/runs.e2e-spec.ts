@@ -33,7 +33,7 @@ describe('a new run', () => {
 
   it('is all that it was asked to be', async () => {
     const prompt = '# Where?\n\n```bash\nhostname\n```\n🚀 "quoted" \\ $1';
-    const metadata = { ticket: 'OPS-1142', 'a.b_c-D9': '', emoji: 'ünï 🚀', constructor: 'a', __proto: 'b' };
+    const metadata = { ticket: 'OPS-1142', 'a.b_c-D9': '', emoji: 'ünï 🚀' };
     const runId = await runs.create({ prompt, metadata });
     const run = await runs.read(runId);
     expect(run).toEqual({
@@ -87,14 +87,19 @@ describe('a new run', () => {
     ['prompt', { prompt: 'a\0b' }],
     ['prompt', { prompt: 'a\ud800b' }],
     ['title', { prompt: 'x', title: 'a\0b' }],
-    ['config', { prompt: 'x', config: { name: 'a\0b' } }],
-    ['config', { prompt: 'x', config: { name: 'a\udfffb' } }],
-    ['config', { prompt: 'x', config: { worker_host: 'a\0b' } }],
-  ])('is refused when its %s holds what cannot be stored', async (_field, request) => {
+    ['config.name', { prompt: 'x', config: { name: 'a\0b' } }],
+    ['config.name', { prompt: 'x', config: { name: 'a\udfffb' } }],
+    ['config.worker_host', { prompt: 'x', config: { worker_host: 'a\0b' } }],
+    ['metadata', { prompt: 'x', metadata: { prototype: 'a' } }],
+    ['metadata', '{"prompt":"x","metadata":{"__proto__":"a"}}'],
+    ['config.mcp_servers', { prompt: 'x', config: { mcp_servers: { constructor: { url: 'http://a' } } } }],
+    ['prompt', `{"prompt":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
+    ['config', `{"prompt":"x","config":{"mcp_servers":${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}}}`],
+  ])('is refused when its %s cannot be kept as it is', async (field, request) => {
     const { runs: before } = await runs.list();
     expect(await runs.call('POST', 'runs', request)).toMatchObject({
       status: 400,
-      body: { error_code: 'invalid_request' },
+      body: { error_code: 'invalid_request', errors: [{ field }] },
     });
     expect((await runs.list()).runs).toEqual(before);
   });

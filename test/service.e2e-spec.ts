@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isAlive, ServiceProcess } from './support/service-process.js';
-import { ADMIN_KEY, eventually } from './support/test-app.js';
+import { eventually } from './support/test-app.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
 const bash = (script: string): string => `Run this:\n\`\`\`bash\n${script}\n\`\`\`\n`;

@@ -1,2 +1,10 @@
 export { CatalogModule } from './catalog.module.js';
+export { EnvironmentRuns, type LatestRun } from './application/environment-runs.js';
+export { Environments } from './application/environments.js';
 export type { EnvironmentConfig } from './domain/environment-config.js';
+export type { EnvironmentView } from './domain/environment-view.js';
+export { Models, type ModelCheck } from './application/models.js';
+export { Secrets } from './application/secrets.js';
+export { ResolveSkill, type SkillResolution } from './application/resolve-skill.js';
+export { SkillRuns, type SkillRunsScope } from './application/skill-runs.js';
+export { GitCredentials, type CredentialOwner } from './application/git-credentials.js';

@@ -32,7 +32,7 @@ const encryptionKey = z
 
 const environmentSchema = z.object({
   NODE_ENV: z.string().optional(),
-  PORT: wholeNumber(0, 65_535).default(8080),
+  PORT: wholeNumber(1, 65_535).default(8080),
   HOST: z.string().default('127.0.0.1'),
   PUBLIC_URL: url(['http:', 'https:'], 'must be an http or https URL').optional(),
   DATA_DIR: z.string().default('./.data'),

@@ -25,6 +25,7 @@ import { Runs1763683200002 } from './migrations/1763683200002-runs.js';
 import { WorkerConnections1763683200003 } from './migrations/1763683200003-worker-connections.js';
 import { AgentsAndPermissions1763683200004 } from './migrations/1763683200004-agents-and-permissions.js';
 import { Catalog1763683200005 } from './migrations/1763683200005-catalog.js';
+import { RunOrigins1763683200006 } from './migrations/1763683200006-run-origins.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -66,6 +67,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       WorkerConnections1763683200003,
       AgentsAndPermissions1763683200004,
       Catalog1763683200005,
+      RunOrigins1763683200006,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

@@ -1,10 +1,12 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
+import { CatalogModule } from '../catalog/index.js';
 import { Metrics } from '../kernel/observability/metrics.js';
 import { RunsModule } from '../runs/index.js';
 import { ExecutionEventsController } from './api/execution-events.controller.js';
 import { HarnessSupportController } from './api/harness-support.controller.js';
 import { WorkerSocketServer } from './api/worker-socket.server.js';
 import { Dispatcher } from './application/dispatcher.js';
+import { GrantedSecrets } from './application/granted-secrets.js';
 import { ReceiveWorkerMessage } from './application/receive-worker-message.js';
 import { ReportExecution } from './application/report-execution.js';
 import { SweepExecutions } from './application/sweep-executions.js';
@@ -13,7 +15,7 @@ import { WorkerSessions } from './application/worker-sessions.js';
 import { WorkerConnectionRepository } from './persistence/worker-connection.repository.js';
 
 @Module({
-  imports: [RunsModule],
+  imports: [RunsModule, CatalogModule],
   controllers: [HarnessSupportController, ExecutionEventsController],
   providers: [
     WorkerConnections,
@@ -23,6 +25,7 @@ import { WorkerConnectionRepository } from './persistence/worker-connection.repo
     ReceiveWorkerMessage,
     Dispatcher,
     SweepExecutions,
+    GrantedSecrets,
     ReportExecution,
   ],
 })

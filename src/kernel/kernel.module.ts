@@ -13,6 +13,7 @@ import { Database } from './persistence/database.js';
 import { Signals } from './persistence/signals.js';
 import { Transactor } from './persistence/transactor.js';
 import { Keyring } from './security/keyring.js';
+import { SecretBox } from './security/secret-box.js';
 import { FileSystemStorage } from './storage/file-system-storage.js';
 import { ObjectStorage } from './storage/object-storage.js';
 import { ObjectsController } from './storage/objects.controller.js';
@@ -35,6 +36,10 @@ export class KernelModule {
       { provide: DatabaseUrl, useValue: foundation.databaseUrl },
       { provide: DataSource, useValue: foundation.dataSource },
       { provide: Keyring, useValue: new Keyring(foundation.encryptionKey) },
+      {
+        provide: SecretBox,
+        useValue: new SecretBox(foundation.encryptionKey, foundation.config.encryptionKeyPrevious),
+      },
       { provide: Clock, useValue: foundation.clock },
       { provide: ObjectStorage, useClass: FileSystemStorage },
       Database,

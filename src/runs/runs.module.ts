@@ -1,4 +1,5 @@
-import { Module, type OnModuleInit } from '@nestjs/common';
+import { Global, Module, type OnModuleInit } from '@nestjs/common';
+import { CatalogModule, EnvironmentRuns, SkillRuns } from '../catalog/index.js';
 import { Metrics } from '../kernel/observability/metrics.js';
 import { ConversationsController } from './api/conversations.controller.js';
 import { RunsController } from './api/runs.controller.js';
@@ -7,18 +8,34 @@ import { CreateRun } from './application/create-run.js';
 import { GetRun } from './application/get-run.js';
 import { ListRuns } from './application/list-runs.js';
 import { NormaliseConversation } from './application/normalise-conversation.js';
+import { PrepareRun } from './application/prepare-run.js';
 import { ReadConversation } from './application/read-conversation.js';
 import { RunLifecycle } from './application/run-lifecycle.js';
 import { ConversationRepository } from './persistence/conversation.repository.js';
+import { EnvironmentRunsReadModel } from './persistence/environment-runs.js';
 import { ExecutionQueries } from './persistence/execution-queries.js';
 import { RunTransitions } from './persistence/run-transitions.js';
 import { RunReadModel } from './persistence/run.read-model.js';
 import { RunRepository } from './persistence/run.repository.js';
+import { SkillRunsReadModel } from './persistence/skill-runs.js';
 import { WaitingRuns } from './persistence/waiting-runs.js';
 
+/** Binds the ports of the catalogue that runs implements, for the whole application: the catalogue does not import runs. */
+@Global()
 @Module({
+  providers: [
+    { provide: EnvironmentRuns, useClass: EnvironmentRunsReadModel },
+    { provide: SkillRuns, useClass: SkillRunsReadModel },
+  ],
+  exports: [EnvironmentRuns, SkillRuns],
+})
+class CatalogPortsModule {}
+
+@Module({
+  imports: [CatalogPortsModule, CatalogModule],
   controllers: [RunsController, ConversationsController],
   providers: [
+    PrepareRun,
     CreateRun,
     ListRuns,
     GetRun,

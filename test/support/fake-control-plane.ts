@@ -259,6 +259,7 @@ function viewOf(run: FakeRun): ExecutionView {
     conversation_id: run.continues ? run.conversationId : undefined,
     harness: run.harness,
     secrets: {},
+    missing_secrets: [],
     heartbeat_seconds: run.heartbeatSeconds,
   };
 }

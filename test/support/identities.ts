@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
+import { newUuid } from '../../src/kernel/ids.js';
 import { describeApiKey, newApiKey } from '../../src/identities/domain/api-key.js';
 
 export interface TestUser {
@@ -9,9 +10,15 @@ export interface TestUser {
   headers: { Authorization: string };
 }
 
+/** A team with its default agent. */
 export async function insertTeam(dataSource: DataSource, name = 'A team'): Promise<string> {
   const uid = randomUUID();
   await dataSource.query('INSERT INTO teams (uid, name) VALUES ($1, $2)', [uid, name]);
+  await dataSource.query(
+    `INSERT INTO agents (uid, team_uid, name, is_default) VALUES ($1, $2, 'Default agent', true)`,
+    // In the order of creation, also within one millisecond.
+    [newUuid(), uid],
+  );
   return uid;
 }
 
@@ -23,10 +30,10 @@ export async function firstTeam(dataSource: DataSource): Promise<string> {
   return team!.uid;
 }
 
-/** A member of the teams, with an API key. */
+/** A member (or, with `role`, an admin) of the teams, with an API key. */
 export async function insertUser(
   dataSource: DataSource,
-  user: { teams: string[]; name?: string; operator?: boolean },
+  user: { teams: string[]; name?: string; operator?: boolean; role?: 'admin' | 'member' },
 ): Promise<TestUser> {
   const uid = randomUUID();
   await dataSource.query('INSERT INTO users (uid, display_name) VALUES ($1, $2)', [
@@ -34,9 +41,10 @@ export async function insertUser(
     user.name ?? 'A user',
   ]);
   for (const team of user.teams) {
-    await dataSource.query(`INSERT INTO memberships (team_uid, user_uid, role) VALUES ($1, $2, 'member')`, [
+    await dataSource.query(`INSERT INTO memberships (team_uid, user_uid, role) VALUES ($1, $2, $3)`, [
       team,
       uid,
+      user.role ?? 'member',
     ]);
   }
   const { key, prefix, lastFour, hash } = describeApiKey(newApiKey().key);

@@ -4,6 +4,7 @@ import type {
   ServerMessage,
   TaskAssignment,
   TaskCancellation,
+  TaskFailed,
   WorkerMessage,
 } from '../../src/execution/protocol/worker-messages.js';
 import { ADMIN_KEY, type Answer, call, eventually, type TestApp } from './test-app.js';
@@ -43,7 +44,9 @@ export class SimulatedWorker {
       this.changed.emit('change');
     });
     socket.on('error', () => undefined);
-    this.closed = once(socket, 'close').then(([code]) => code as number);
+    this.closed = new Promise((resolve) => {
+      socket.on('close', resolve);
+    });
   }
 
   /** Resolves once the connection is open and the server counts it among its workers. */
@@ -92,7 +95,7 @@ export class SimulatedWorker {
     this.send({ type: 'task_completed', data: { ...this.reference(run), message, task_state: taskState } });
   }
 
-  fail(run: Reference, failure: { message: string; failure_reason?: string; exit_code?: number }): void {
+  fail(run: Reference, failure: Omit<TaskFailed, keyof Reference>): void {
     this.send({ type: 'task_failed', data: { ...this.reference(run), ...failure } });
   }
 

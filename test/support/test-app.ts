@@ -39,7 +39,7 @@ export interface Answer {
 /**
  * The whole application over a socket, on a database of its own, with the first team and its admin.
  *
- * @param replicaOf shares the database and the encryption key of this one instead; it is closed before that one
+ * @param replicaOf shares the database and, unless ENCRYPTION_KEY is given, the encryption key of this one instead; it is closed before that one
  */
 export async function startTestApp(
   environment: Record<string, string> = {},
@@ -49,14 +49,15 @@ export async function startTestApp(
     replicaOf === undefined
       ? await createTestDatabase()
       : { url: replicaOf.databaseUrl, drop: () => Promise.resolve() };
-  const encryptionKey = replicaOf?.encryptionKey ?? randomBytes(32);
   const dataDir = await mkdtemp(join(tmpdir(), 'millwright-app-'));
   const config = parseConfig({
     DATA_DIR: dataDir,
     LOG_LEVEL: 'silent',
     BOOTSTRAP_API_KEY: ADMIN_KEY,
+    API_REQUESTS_PER_MINUTE: '0',
     ...environment,
   });
+  const encryptionKey = config.encryptionKey ?? replicaOf?.encryptionKey ?? randomBytes(32);
   const dataSource = createDataSource({ url: database.url });
   await dataSource.initialize();
   const app = await createApp({
@@ -119,6 +120,6 @@ export async function eventually<T>(
     const value = await probe();
     if (value !== undefined) return value;
     if (performance.now() > deadline) throw new Error(`${what} did not hold within ${String(withinMs)} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -8,9 +8,14 @@ export interface TestDatabase {
 }
 
 /** An empty migrated database of its own for a test file: a copy of the template that global-setup.mjs has made. */
-export async function createTestDatabase(): Promise<TestDatabase> {
+export const createTestDatabase = (): Promise<TestDatabase> => createDatabase('millwright_template');
+
+/** A database to which no migration has been applied. */
+export const createBlankDatabase = (): Promise<TestDatabase> => createDatabase('template0');
+
+async function createDatabase(template: string): Promise<TestDatabase> {
   const name = `t_${randomBytes(6).toString('hex')}`;
-  await execute(`CREATE DATABASE ${name} TEMPLATE millwright_template`);
+  await execute(`CREATE DATABASE ${name} TEMPLATE ${template}`);
   const url = new URL(maintenanceUrl());
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => execute(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) };

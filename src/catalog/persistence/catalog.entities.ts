@@ -42,10 +42,8 @@ export class EnvironmentEntity {
 @Check('environment_shares_kind_check', `kind IN ('user', 'team', 'link')`)
 @Check('environment_shares_grantee', `(kind = 'link') = (grantee_uid IS NULL)`)
 @Check('environment_shares_link', `(kind = 'link') = (link_hash IS NOT NULL)`)
-@Index('environment_shares_grantee_once', ['environmentUid', 'kind', 'granteeUid'], {
-  unique: true,
-  where: 'grantee_uid IS NOT NULL',
-})
+// Over all shares, since it also finds those of an environment; links have no grantee and are not the same.
+@Index('environment_shares_grantee_once', ['environmentUid', 'kind', 'granteeUid'], { unique: true })
 @Index('environment_shares_link_once', ['environmentUid'], { unique: true, where: `kind = 'link'` })
 @Index('environment_shares_by_grantee', ['granteeUid'], { where: 'grantee_uid IS NOT NULL' })
 export class EnvironmentShareEntity {

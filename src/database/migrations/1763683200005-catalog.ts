@@ -34,7 +34,7 @@ export class Catalog1763683200005 implements MigrationInterface {
       )`);
     await runner.query(`
       CREATE UNIQUE INDEX environment_shares_grantee_once
-      ON environment_shares (environment_uid, kind, grantee_uid) WHERE grantee_uid IS NOT NULL`);
+      ON environment_shares (environment_uid, kind, grantee_uid)`);
     await runner.query(`
       CREATE UNIQUE INDEX environment_shares_link_once ON environment_shares (environment_uid) WHERE kind = 'link'`);
     await runner.query(`

@@ -75,6 +75,12 @@ export class ExecutionViewDto implements ExecutionView {
   secrets: Record<string, string>;
 
   /**
+   * Secrets that the agent was granted and that do not exist.
+   * @example []
+   */
+  missing_secrets: string[];
+
+  /**
    * How often a heartbeat is due, in seconds; three missed ones lose the lease.
    * @example 30
    */

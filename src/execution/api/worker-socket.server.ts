@@ -1,4 +1,9 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -23,8 +28,9 @@ const RESERVED_WORKER_ID = 'warp';
 
 /** The websocket of the workers. One that may not connect is refused at the upgrade, with a problem document. */
 @Injectable()
-export class WorkerSocketServer implements OnApplicationBootstrap, OnApplicationShutdown {
+export class WorkerSocketServer implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(WorkerSocketServer.name);
+  private stopping = false;
   private readonly sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES });
 
   constructor(
@@ -46,7 +52,9 @@ export class WorkerSocketServer implements OnApplicationBootstrap, OnApplication
     });
   }
 
-  async onApplicationShutdown(): Promise<void> {
+  /** Before the HTTP server closes: that would cut the connections without a word. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopping = true;
     await this.dispatcher.drain();
     await this.sessions.closeAll();
   }
@@ -56,6 +64,7 @@ export class WorkerSocketServer implements OnApplicationBootstrap, OnApplication
     const [path = '/', query] = (request.url ?? '/').split('?', 2);
     try {
       if (!PATHS.includes(path) || !this.config.roles.has('dispatcher')) throw Problem.notFound('websocket');
+      if (this.stopping) throw new Problem('resource_unavailable');
       const caller = await this.identify(request);
       const worker = describeWorker(caller, new URLSearchParams(query).get('worker_id') ?? '', request);
       this.sockets.handleUpgrade(request, socket, head, (webSocket) => {

@@ -1,10 +1,11 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { AppConfig } from '../../config/app-config.js';
 import { withNewTrace } from '../../kernel/http/request-context.js';
 import { Signals } from '../../kernel/persistence/signals.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import { Keyring } from '../../kernel/security/keyring.js';
-import { ExecutionQueries, type AssignedRun, RunLifecycle } from '../../runs/index.js';
+import { ExecutionQueries, type AssignedRun, RunLifecycle, type WorkerPool } from '../../runs/index.js';
 import type { TaskAssignment } from '../protocol/worker-messages.js';
 import type { WorkerConnection } from './worker-connection.js';
 import { WorkerConnections } from './worker-connections.js';
@@ -33,6 +34,7 @@ export class Dispatcher implements OnModuleInit {
     private readonly transactor: Transactor,
     private readonly signals: Signals,
     private readonly keyring: Keyring,
+    private readonly config: AppConfig,
   ) {}
 
   onModuleInit(): void {
@@ -98,8 +100,9 @@ export class Dispatcher implements OnModuleInit {
     const runs = await this.transactor.run((tx) =>
       this.lifecycle.assign(tx, { pool, workerId, connectionId }, limit),
     );
+    const claimDeadline = Date.now() + this.config.claimDeadlineSeconds * 1000;
     for (const run of runs) {
-      connection.capacity.assigned(run.executionId);
+      connection.capacity.assigned(run.executionId, claimDeadline);
       if (!connection.send({ type: 'task_assignment', data: this.toAssignment(run) })) {
         await this.transactor.run((tx) => this.lifecycle.requeue(tx, run, 'worker_disconnected'));
       }
@@ -133,8 +136,10 @@ export class Dispatcher implements OnModuleInit {
     const all = this.connections.all();
     if (all.length === 0) return;
     const stops = await this.executions.pendingStops([...new Set(all.map(({ workerId }) => workerId))]);
-    for (const { runId, executionId, workerId } of stops) {
+    for (const { runId, executionId, workerId, workerHost, teamUid } of stops) {
       for (const connection of this.connections.ofWorker(workerId)) {
+        // Another team's worker may bear the same name.
+        if (!serves(connection.pool, workerHost, teamUid)) continue;
         connection.send({
           type: 'task_cancellation',
           data: { task_id: runId, execution_id: String(executionId) },
@@ -143,3 +148,6 @@ export class Dispatcher implements OnModuleInit {
     }
   }
 }
+
+const serves = (pool: WorkerPool, workerHost: string | null, teamUid: string | null): boolean =>
+  pool.kind === 'hosted' ? workerHost === null : workerHost === pool.workerHost && teamUid === pool.teamUid;

@@ -79,6 +79,8 @@ export class ReceiveWorkerMessage {
       case 'task_claimed': {
         const claimed = await this.transactor.run((tx) => this.lifecycle.claim(tx, execution));
         connection.capacity.claimed(execution.executionId);
+        // There is room for another offer.
+        this.dispatcher.wake();
         // Claimed too late, or after a cancel: the run has gone on without this worker.
         if (!claimed) this.tellToStop(connection, execution);
         return;

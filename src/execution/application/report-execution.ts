@@ -8,11 +8,12 @@ import {
   classifyFailure,
   ConversationRepository,
   ENDED_WITHOUT_RESULT,
+  type ExecutionFacts,
   type ExecutionRef,
   RunLifecycle,
   RunRepository,
-  SCRIPT_MODEL,
 } from '../../runs/index.js';
+import { GrantedSecrets } from './granted-secrets.js';
 import type {
   ClientEvent,
   ExecutionView,
@@ -38,6 +39,7 @@ export class ReportExecution {
     private readonly lifecycle: RunLifecycle,
     private readonly runs: RunRepository,
     private readonly conversations: ConversationRepository,
+    private readonly grantedSecrets: GrantedSecrets,
     private readonly storage: ObjectStorage,
     private readonly database: Database,
     private readonly config: AppConfig,
@@ -45,44 +47,49 @@ export class ReportExecution {
 
   /** @throws Problem 409 when the execution is over */
   async heartbeat(execution: ExecutionRef): Promise<void> {
-    if (!(await this.lifecycle.renewLease(execution))) {
-      throw new Problem('conflict', { detail: 'The execution is over: stop the agent', retryable: false });
-    }
+    if (!(await this.lifecycle.renewLease(execution))) throw executionIsOver();
   }
 
   async view(execution: ExecutionRef): Promise<ExecutionView> {
     await this.heartbeat(execution);
-    const facts = await this.runs.executionFacts(this.database, execution.runId);
-    if (facts === undefined) throw Problem.notFound('run');
+    const facts = await this.factsOf(execution);
     const { harness, model_id: modelId } = facts.agentConfig;
+    const { values, missing } = await this.grantedSecrets.of(facts);
     return {
       run_id: execution.runId,
       execution_id: String(execution.executionId),
       conversation_id: facts.conversationId,
-      harness: { type: harness?.type ?? 'oz', model_id: harness?.model_id ?? modelId ?? SCRIPT_MODEL },
-      secrets: {},
+      harness: { type: harness?.type ?? 'oz', model_id: harness?.model_id ?? modelId ?? '' },
+      secrets: values,
+      missing_secrets: missing,
       heartbeat_seconds: Math.min(MAX_HEARTBEAT_SECONDS, this.config.leaseSeconds / HEARTBEATS_PER_LEASE),
     };
   }
 
+  /** A run without a prompt of its own carries out its skill: the instructions are the prompt then. */
   async resolvePrompt(execution: ExecutionRef): Promise<ResolvedPrompt> {
     await this.heartbeat(execution);
-    const prompt = await this.runs.promptOf(this.database, execution.runId);
-    const facts = await this.runs.executionFacts(this.database, execution.runId);
-    if (prompt === undefined || facts === undefined) throw Problem.notFound('run');
-    return { prompt, system_prompt: facts.agentConfig.base_prompt };
+    const { prompt, agentConfig } = await this.factsOf(execution);
+    if (prompt === '') return { prompt: agentConfig.base_prompt ?? '' };
+    return { prompt, system_prompt: agentConfig.base_prompt };
+  }
+
+  private async factsOf({ runId }: ExecutionRef): Promise<ExecutionFacts> {
+    const facts = await this.runs.executionFacts(this.database, runId);
+    if (facts === undefined) throw Problem.notFound('run');
+    return facts;
   }
 
   /** The agent is at work: the run is INPROGRESS. */
   async begin(tx: Tx, execution: ExecutionRef): Promise<{ sequence: number }> {
-    await this.heartbeat(execution);
+    await this.holdLease(tx, execution);
     await this.lifecycle.begin(tx, execution);
     return { sequence: await this.runs.latestSequence(tx, execution.runId) };
   }
 
   /** Opens the run's conversation, or finds it. */
   async openConversation(tx: Tx, execution: ExecutionRef, format: TranscriptFormat): Promise<string> {
-    await this.heartbeat(execution);
+    await this.holdLease(tx, execution);
     const id = await this.conversations.open(tx, execution.runId, newUuid(), format);
     if (id === undefined) {
       throw Problem.invalid([
@@ -114,7 +121,7 @@ export class ReportExecution {
     conversationId: string,
     origin: string,
   ): Promise<UploadTarget> {
-    await this.heartbeat(execution);
+    await this.holdLease(tx, execution);
     const conversation = await this.conversations.ofRun(tx, execution.runId);
     if (conversation?.id !== conversationId) throw Problem.notFound('conversation of this run');
     const key = `conversations/${conversationId}/${String(execution.executionId)}.jsonl`;
@@ -128,7 +135,7 @@ export class ReportExecution {
 
   /** The outcome as the agent sees it. The first outcome of a run stands. */
   async finishTask(tx: Tx, execution: ExecutionRef, { success, summary }: FinishTaskRequest): Promise<void> {
-    await this.heartbeat(execution);
+    await this.holdLease(tx, execution);
     await this.lifecycle.finish(
       tx,
       execution,
@@ -149,7 +156,7 @@ export class ReportExecution {
   }
 
   async clientEvent(tx: Tx, execution: ExecutionRef, event: ClientEvent): Promise<void> {
-    await this.heartbeat(execution);
+    await this.holdLease(tx, execution);
     await this.runs.addTimelineEvent(tx, {
       eventUuid: event.event_uuid,
       runId: execution.runId,
@@ -159,4 +166,12 @@ export class ReportExecution {
       payload: event.payload ?? null,
     });
   }
+
+  /** In the transaction itself: one that waited for a second connection could wait for ever, when all do. */
+  private async holdLease(tx: Tx, execution: ExecutionRef): Promise<void> {
+    if (!(await this.lifecycle.holdLease(tx, execution))) throw executionIsOver();
+  }
 }
+
+const executionIsOver = (): Problem =>
+  new Problem('conflict', { detail: 'The execution is over: stop the agent', retryable: false });

@@ -29,4 +29,9 @@ export class WorkerConnection {
   close(code: number, reason: string): void {
     this.socket.close(code, reason);
   }
+
+  /** Without waiting for the worker's good-bye. */
+  terminate(): void {
+    this.socket.terminate();
+  }
 }

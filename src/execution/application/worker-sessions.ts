@@ -11,12 +11,15 @@ import { WorkerConnection } from './worker-connection.js';
 import { WorkerConnections } from './worker-connections.js';
 
 const SILENCE_MS = SILENCE_SECONDS * 1000;
+/** How long a worker may take to say good-bye too. */
+const GOODBYE_MS = 1000;
 
 /** The life of a worker's connection: greeted with work, kept by its pings, and what it had not claimed is queued again when it goes. */
 @Injectable()
 export class WorkerSessions {
   private readonly logger = new Logger(WorkerSessions.name);
-  private readonly ending = new Set<Promise<void>>();
+  /** Each resolves when its connection has ended and what follows from that is done. */
+  private readonly sessions = new Set<Promise<void>>();
 
   constructor(
     private readonly connections: WorkerConnections,
@@ -61,24 +64,30 @@ export class WorkerSessions {
     socket.on('error', (error) => {
       this.logger.warn({ ...fields, err: error }, 'error on a worker connection');
     });
-    socket.on('close', () => {
-      clearTimeout(silence);
-      this.connections.remove(connection);
-      const end = this.inOrder(queue, fields, () => this.end(connection)).finally(() =>
-        this.ending.delete(end),
-      );
-      this.ending.add(end);
-    });
+    const session = new Promise<void>((resolve) => {
+      socket.on('close', () => {
+        clearTimeout(silence);
+        this.connections.remove(connection);
+        resolve(this.inOrder(queue, fields, () => this.end(connection)));
+      });
+    }).finally(() => this.sessions.delete(session));
+    this.sessions.add(session);
   }
 
   /** Says good-bye to every worker and waits until what they had not claimed is queued again. */
   async closeAll(): Promise<void> {
     for (const connection of this.connections.all()) connection.close(1001, 'the server is stopping');
-    await Promise.all(this.ending);
+    const impatience = setTimeout(() => {
+      for (const connection of this.connections.all()) connection.terminate();
+    }, GOODBYE_MS);
+    await Promise.all(this.sessions);
+    clearTimeout(impatience);
   }
 
   private async end(connection: WorkerConnection): Promise<void> {
     this.logger.log({ worker_id: connection.workerId, connection_id: connection.id }, 'worker disconnected');
+    // A connection can close before it has been added.
+    this.connections.remove(connection);
     await this.repository.delete(connection.id);
     for (const execution of await this.executions.unclaimedOfConnection(connection.id)) {
       await this.transactor.run((tx) => this.lifecycle.requeue(tx, execution, 'worker_disconnected'));

@@ -4,7 +4,8 @@
  */
 export class WorkerCapacity {
   private readonly held = new Set<number>();
-  private readonly unclaimed = new Set<number>();
+  /** With the moment from which on the offer stands no longer, whoever takes it back. */
+  private readonly unclaimed = new Map<number, number>();
   private fullUntil = 0;
 
   /** @param slots runs at a time, where the worker announced it */
@@ -12,17 +13,21 @@ export class WorkerCapacity {
 
   /** @param now milliseconds */
   free(now: number): number {
+    this.forgetOverdue(now);
     if (now < this.fullUntil) return 0;
     const offers = MAX_UNCLAIMED - this.unclaimed.size;
     return Math.max(0, this.slots === undefined ? offers : Math.min(offers, this.slots - this.held.size));
   }
 
-  assigned(executionId: number): void {
+  /** @param claimDeadline milliseconds */
+  assigned(executionId: number, claimDeadline: number): void {
     this.held.add(executionId);
-    this.unclaimed.add(executionId);
+    this.unclaimed.set(executionId, claimDeadline);
   }
 
+  /** However late: the worker has it. */
   claimed(executionId: number): void {
+    this.held.add(executionId);
     this.unclaimed.delete(executionId);
   }
 
@@ -38,6 +43,14 @@ export class WorkerCapacity {
     this.held.delete(executionId);
     this.unclaimed.delete(executionId);
     this.fullUntil = 0;
+  }
+
+  private forgetOverdue(now: number): void {
+    for (const [executionId, deadline] of this.unclaimed) {
+      if (now < deadline) continue;
+      this.held.delete(executionId);
+      this.unclaimed.delete(executionId);
+    }
   }
 }
 

@@ -38,12 +38,12 @@ export class WorkerConnectionRepository {
     return rows.map((row) => row.id);
   }
 
-  /** How many connections could take runs of the hosted pool, or, with a team, that team's runs for the worker host. */
+  /** How many connections could take runs of the hosted pool, or that team's for the worker host; nobody takes a personal run for one. */
   async count(workerHost: string | null, teamUid: string | null): Promise<number> {
     const rows = await this.database.query<{ count: number }>(
       `SELECT count(*)::int AS count FROM worker_connections
-        WHERE team_uid IS NOT DISTINCT FROM $1 AND ($2::text IS NULL OR worker_id = $2)`,
-      [workerHost === null ? null : teamUid, workerHost],
+        WHERE CASE WHEN $2::text IS NULL THEN team_uid IS NULL ELSE team_uid = $1 AND worker_id = $2 END`,
+      [teamUid, workerHost],
     );
     return rows[0]?.count ?? 0;
   }

@@ -15,6 +15,8 @@ export interface ExecutionView {
   harness: { type: 'oz' | 'claude' | 'gemini' | 'codex'; model_id: string };
   /** Added to the agent's environment: the secrets that it was granted. Their values are masked in whatever the runner uploads. */
   secrets: Record<string, string>;
+  /** Secrets that the agent was granted and that do not exist (any more): the run cannot be executed. */
+  missing_secrets: string[];
   /** How often `POST harness-support/heartbeat` is due; three missed ones lose the lease. */
   heartbeat_seconds: number;
 }

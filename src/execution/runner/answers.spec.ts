@@ -13,6 +13,7 @@ describe('parseExecutionView', () => {
     expect(parseExecutionView({ ...VIEW, conversation_id: null, later_field: 1 })).toEqual({
       ...VIEW,
       secrets: {},
+      missing_secrets: [],
     });
   });
 

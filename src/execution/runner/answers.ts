@@ -20,6 +20,7 @@ export function parseExecutionView(answer: unknown): ExecutionView {
     conversation_id: optionalString(view, 'conversation_id'),
     harness: { type: oneOf(HARNESS_TYPES, string(harness, 'type')), model_id: string(harness, 'model_id') },
     secrets: strings(view['secrets'], 'secrets'),
+    missing_secrets: stringList(view['missing_secrets']),
     heartbeat_seconds: heartbeatSeconds,
   };
 }
@@ -84,6 +85,10 @@ function oneOf<T extends string>(allowed: readonly T[], value: string): T {
   const match = allowed.find((candidate) => candidate === value);
   if (match !== undefined) return match;
   throw new UnreadableAnswerError(`${JSON.stringify(value)} is not one of ${allowed.join(', ')}`);
+}
+
+function stringList(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
 function strings(value: unknown, what: string): Record<string, string> {

@@ -62,6 +62,13 @@ async function outcomeOf(perform: () => Promise<HarnessOutcome>): Promise<Harnes
 
 async function perform(view: ExecutionView, controlPlane: ControlPlane, note: Note): Promise<HarnessOutcome> {
   await reportStarted(view, controlPlane);
+  if (view.missing_secrets.length > 0) {
+    return {
+      kind: 'errored',
+      category: 'integration_not_configured',
+      message: `The agent was granted secrets that the team does not have: ${view.missing_secrets.join(', ')}. Make them, or take them from the agent.`,
+    };
+  }
   const selection = selectHarness(view.harness);
   switch (selection.kind) {
     case 'unsupported':

@@ -2,41 +2,66 @@ import { Injectable, Logger } from '@nestjs/common';
 import { apiKeyPrefix, matchesHash } from '../domain/api-key.js';
 import type { Caller } from '../domain/caller.js';
 import { ApiKeyRepository, type ApiKeyRow } from '../persistence/api-key.repository.js';
+import { CallerCache } from './caller-cache.js';
 
 export type Authentication =
   | { outcome: 'authenticated'; caller: Caller }
   | { outcome: 'unknown_key' }
   /** The header `X-Team-Uid` names a team that the user does not belong to. */
-  | { outcome: 'not_a_member' };
+  | { outcome: 'not_a_member'; keyUid: string };
 
-/** Finds out whose key it is. Nothing is cached, so a revoked key is refused from its next use on, by every replica. */
+/**
+ * Finds out whose key it is. What is known of a key is at most a second old ({@link CallerCache}): within that time a revocation, a
+ * removed member and a changed role bite on every replica, and at once on the one that calls {@link forget}. The keys of
+ * executions are read every time, since they fence off an execution that has ended.
+ */
 @Injectable()
 export class Authenticate {
   private readonly logger = new Logger(Authenticate.name);
 
+  private readonly cache = new CallerCache<ApiKeyRow>(
+    (key) => this.read(key),
+    (row) => row.run_id === null,
+  );
+
   constructor(private readonly apiKeys: ApiKeyRepository) {}
 
-  async execute(key: string, teamUid?: string): Promise<Authentication> {
+  /**
+   * @param teamUid the team that the caller asks to act for
+   * @returns a promise only when the database is asked
+   */
+  execute(key: string, teamUid?: string): Authentication | Promise<Authentication> {
+    const row = this.cache.get(key);
+    return row instanceof Promise ? row.then((read) => toCaller(read, teamUid)) : toCaller(row, teamUid);
+  }
+
+  /** To be called after the commit of whatever takes rights away or gives them: keys, memberships, agent identities. */
+  forget(): void {
+    this.cache.forgetAll();
+  }
+
+  private async read(key: string): Promise<ApiKeyRow | undefined> {
     const rows = await this.apiKeys.findByPrefix(apiKeyPrefix(key));
     const row = rows.find((candidate) => matchesHash(key, candidate.hash));
-    if (row === undefined) return { outcome: 'unknown_key' };
-    if (row.use_is_stale) {
+    if (row?.use_is_stale) {
       this.apiKeys.noteUse(row.uid).catch((error: unknown) => {
         this.logger.warn({ err: error }, 'the last use of a key could not be noted');
       });
     }
-    return toCaller(row, teamUid);
+    return row;
   }
 }
 
-function toCaller(row: ApiKeyRow, teamUid: string | undefined): Authentication {
+function toCaller(row: ApiKeyRow | undefined, teamUid: string | undefined): Authentication {
+  if (row === undefined) return { outcome: 'unknown_key' };
   const keyUid = row.uid;
   if (row.run_id !== null) {
     return authenticated({ kind: 'run', keyUid, runId: row.run_id, executionId: Number(row.execution_id) });
   }
   if (row.agent !== null) {
     const { uid, name, team_uid, on_behalf_of_enabled } = row.agent;
-    if (teamUid !== undefined && teamUid.toLowerCase() !== team_uid) return { outcome: 'not_a_member' };
+    if (teamUid !== undefined && teamUid.toLowerCase() !== team_uid)
+      return { outcome: 'not_a_member', keyUid };
     return authenticated({
       kind: 'agent',
       keyUid,
@@ -50,7 +75,7 @@ function toCaller(row: ApiKeyRow, teamUid: string | undefined): Authentication {
   const teams = row.teams ?? [];
   const only = teams.length === 1 ? teams[0] : undefined;
   const team = teamUid === undefined ? only : teams.find(({ uid }) => uid === teamUid.toLowerCase());
-  if (teamUid !== undefined && team === undefined) return { outcome: 'not_a_member' };
+  if (teamUid !== undefined && team === undefined) return { outcome: 'not_a_member', keyUid };
   return authenticated({
     kind: 'user',
     keyUid,

@@ -1,18 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../config/app-config.js';
-import { newUuid } from '../../kernel/ids.js';
 import type { Tx } from '../../kernel/persistence/database.js';
 import { describeApiKey, newApiKey } from '../domain/api-key.js';
 import { ApiKeyRepository } from '../persistence/api-key.repository.js';
+import { TeamRepository } from '../persistence/team.repository.js';
 
 const BOOTSTRAP_LOCK = 7_236_511_409;
 const BOOTSTRAP_KEY_NAME = 'bootstrap';
 
-/** Makes a fresh installation usable: the first team, its admin, and an operator's key for them. */
+/** Makes a fresh installation usable: the first team with its default agent, its admin, and an operator's key for them. */
 @Injectable()
 export class BootstrapInstallation {
   constructor(
     private readonly apiKeys: ApiKeyRepository,
+    private readonly teams: TeamRepository,
     private readonly config: AppConfig,
   ) {}
 
@@ -24,7 +25,7 @@ export class BootstrapInstallation {
   async execute(tx: Tx): Promise<{ generatedKey?: string }> {
     // Replicas that start together take turns; the lock ends with the transaction.
     await tx.query('SELECT pg_advisory_xact_lock($1)', [BOOTSTRAP_LOCK]);
-    const adminUid = await this.firstAdmin(tx);
+    const adminUid = await this.firstUser(tx);
     const given = this.config.bootstrapApiKey;
     if (adminUid === undefined) {
       const key = given === undefined ? newApiKey() : describeApiKey(given);
@@ -48,8 +49,8 @@ export class BootstrapInstallation {
 
   /** A key for a built-in worker: an operator's, made anew at each start and replacing that of the start before. */
   async issueWorkerKey(tx: Tx, workerId: string): Promise<string> {
-    const adminUid = await this.firstAdmin(tx);
-    if (adminUid === undefined) throw new Error('the installation has no admin yet');
+    const adminUid = await this.firstUser(tx);
+    if (adminUid === undefined) throw new Error('the installation has no user yet');
     const key = newApiKey();
     const name = `worker ${workerId}`;
     await this.apiKeys.deleteNamed(tx, adminUid, name);
@@ -57,22 +58,16 @@ export class BootstrapInstallation {
     return key.key;
   }
 
-  private async firstAdmin(tx: Tx): Promise<string | undefined> {
-    const rows = await tx.query<{ uid: string }>(
-      `SELECT u.uid FROM users u JOIN memberships m ON m.user_uid = u.uid AND m.role = 'admin'
-        ORDER BY u.created_at, u.uid LIMIT 1`,
-    );
+  /** Whoever the installation began with: their keys stay theirs, whatever becomes of their memberships. */
+  private async firstUser(tx: Tx): Promise<string | undefined> {
+    const rows = await tx.query<{ uid: string }>('SELECT uid FROM users ORDER BY created_at, uid LIMIT 1');
     return rows[0]?.uid;
   }
 
   private async createFirstTeam(tx: Tx): Promise<string> {
-    const [teamUid, userUid] = [newUuid(), newUuid()];
-    await tx.query(`INSERT INTO teams (uid, name) VALUES ($1, 'Default team')`, [teamUid]);
-    await tx.query(`INSERT INTO users (uid, display_name) VALUES ($1, 'Admin')`, [userUid]);
-    await tx.query(`INSERT INTO memberships (team_uid, user_uid, role) VALUES ($1, $2, 'admin')`, [
-      teamUid,
-      userUid,
-    ]);
-    return userUid;
+    const admin = await this.teams.insertUser(tx, { displayName: 'Admin' });
+    if (admin === undefined) throw new Error('the first admin was not made');
+    await this.teams.insertTeam(tx, 'Default team', admin.uid);
+    return admin.uid;
   }
 }

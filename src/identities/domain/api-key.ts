@@ -14,6 +14,24 @@ export interface NewApiKey {
   hash: Buffer;
 }
 
+/** What may be shown of a key. */
+export interface ApiKeyView {
+  uid: string;
+  name: string;
+  prefix: string;
+  lastFour: string;
+  /** A user or an agent identity. */
+  ownerUid: string;
+  ownerName: string;
+  ownerEmail: string | null;
+  /** The team of the agent identity; null for a user's key. */
+  teamUid: string | null;
+  operator: boolean;
+  createdAt: Date;
+  expiresAt: Date | null;
+  lastUsedAt: Date | null;
+}
+
 export const newApiKey = (): NewApiKey =>
   describeApiKey(FIXED_PREFIX + randomBytes(RANDOM_BYTES).toString('base64url'));
 

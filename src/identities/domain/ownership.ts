@@ -27,3 +27,22 @@ export const ownedBy = (caller: AccountCaller): { teamUid: string | null; ownerU
   teamUid: caller.team?.uid ?? null,
   ownerUid: caller.kind === 'user' ? caller.uid : null,
 });
+
+/**
+ * The team that the caller acts for.
+ *
+ * @throws Problem 403 when a person belongs to several teams or none and has named none
+ */
+export function activeTeamOf(caller: AccountCaller): string {
+  if (caller.team === undefined) {
+    throw new Problem('not_authorized', {
+      detail: 'Name the team in the header X-Team-Uid: you belong to several teams or none',
+    });
+  }
+  return caller.team.uid;
+}
+
+/** @throws Problem 404 unless this is the team that the caller acts for: of any other they may not know */
+export function requireActiveTeam(caller: AccountCaller, teamUid: string): void {
+  if (caller.team?.uid !== teamUid) throw Problem.notFound('team');
+}

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { newUuid } from '../../kernel/ids.js';
-import { Database, type Tx } from '../../kernel/persistence/database.js';
-import type { NewApiKey } from '../domain/api-key.js';
+import { Database, type Queryable, type Tx } from '../../kernel/persistence/database.js';
+import type { ApiKeyView, NewApiKey } from '../domain/api-key.js';
+import { lockTeam } from './lock-team.js';
 
 export interface ApiKeyRow {
   uid: string;
@@ -20,6 +21,10 @@ export interface ApiKeyRow {
 
 /** How far `last_used_at` may lag: it is not worth a write for each request. */
 const USE_RESOLUTION = '1 minute';
+
+/** The keys that a person manages: their own ($1) and those of the agents of the team that they act for ($2). */
+const MANAGED_BY = `
+  (k.user_uid = $1 OR k.agent_uid IN (SELECT uid FROM agents WHERE team_uid = $2::uuid))`;
 
 @Injectable()
 export class ApiKeyRepository {
@@ -51,15 +56,100 @@ export class ApiKeyRepository {
     );
   }
 
+  /** @returns the key's uid */
   async insertForUser(
     tx: Tx,
     key: NewApiKey,
-    owner: { userUid: string; name: string; operator: boolean },
-  ): Promise<void> {
+    owner: { userUid: string; name: string; operator: boolean; expiresAt?: Date },
+  ): Promise<string> {
+    const uid = newUuid();
     await tx.query(
-      `INSERT INTO api_keys (uid, name, prefix, last_four, hash, user_uid, operator) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-      [newUuid(), owner.name, key.prefix, key.lastFour, key.hash, owner.userUid, owner.operator],
+      `INSERT INTO api_keys (uid, name, prefix, last_four, hash, user_uid, operator, expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [
+        uid,
+        owner.name,
+        key.prefix,
+        key.lastFour,
+        key.hash,
+        owner.userUid,
+        owner.operator,
+        owner.expiresAt ?? null,
+      ],
     );
+    return uid;
+  }
+
+  /** @returns the key's uid; undefined when the team has no such agent, also when it is being deleted */
+  async insertForAgent(
+    tx: Tx,
+    key: NewApiKey,
+    owner: { teamUid: string; agentUid: string; name: string; expiresAt?: Date },
+  ): Promise<string | undefined> {
+    const rows = await tx.query<{ uid: string }>(
+      `INSERT INTO api_keys (uid, name, prefix, last_four, hash, agent_uid, expires_at)
+       SELECT $1::uuid, $2, $3, $4, $5::bytea, uid, $6::timestamptz FROM agents WHERE uid = $7 AND team_uid = $8 FOR KEY SHARE
+       RETURNING uid`,
+      [
+        newUuid(),
+        owner.name,
+        key.prefix,
+        key.lastFour,
+        key.hash,
+        owner.expiresAt ?? null,
+        owner.agentUid,
+        owner.teamUid,
+      ],
+    );
+    return rows[0]?.uid;
+  }
+
+  /** Locks the person against further keys until the transaction ends. @returns how many they have */
+  async lockAndCountOfUser(tx: Tx, userUid: string): Promise<number> {
+    await tx.query('SELECT 1 FROM users WHERE uid = $1 FOR NO KEY UPDATE', [userUid]);
+    return countOf(tx, 'SELECT count(*)::int AS keys FROM api_keys WHERE user_uid = $1', userUid);
+  }
+
+  /** Locks the team against further agents and keys of agents until the transaction ends. @returns how many keys its agents have */
+  async lockAndCountOfAgents(tx: Tx, teamUid: string): Promise<number> {
+    await lockTeam(tx, teamUid);
+    return countOf(
+      tx,
+      'SELECT count(*)::int AS keys FROM api_keys k JOIN agents a ON a.uid = k.agent_uid WHERE a.team_uid = $1',
+      teamUid,
+    );
+  }
+
+  /**
+   * The keys of a person and of a team's agents, the oldest first; never a run's.
+   *
+   * @param keyUid this one alone
+   */
+  list(
+    database: Queryable,
+    of: { userUid: string; teamUid: string | null },
+    keyUid: string | null = null,
+  ): Promise<ApiKeyView[]> {
+    return database.query<ApiKeyView>(
+      `SELECT k.uid, k.name, k.prefix, k.last_four AS "lastFour", a.team_uid AS "teamUid", k.operator,
+              coalesce(k.user_uid, k.agent_uid) AS "ownerUid",
+              coalesce(u.display_name, a.name) AS "ownerName", u.email AS "ownerEmail",
+              k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.last_used_at AS "lastUsedAt"
+         FROM api_keys k LEFT JOIN users u ON u.uid = k.user_uid LEFT JOIN agents a ON a.uid = k.agent_uid
+        WHERE ${MANAGED_BY} AND ($3::uuid IS NULL OR k.uid = $3)
+        ORDER BY k.created_at, k.uid`,
+      [of.userUid, of.teamUid, keyUid],
+    );
+  }
+
+  /** @returns whether there was such a key of the person or of the team's agents */
+  async delete(tx: Tx, of: { userUid: string; teamUid: string | null }, keyUid: string): Promise<boolean> {
+    const rows = await tx.query(`DELETE FROM api_keys k WHERE ${MANAGED_BY} AND k.uid = $3 RETURNING k.uid`, [
+      of.userUid,
+      of.teamUid,
+      keyUid,
+    ]);
+    return rows.length === 1;
   }
 
   async deleteNamed(tx: Tx, userUid: string, name: string): Promise<void> {
@@ -90,4 +180,9 @@ export class ApiKeyRepository {
     if (executionIds.length === 0) return;
     await tx.query(`DELETE FROM api_keys WHERE execution_id = ANY ($1::bigint[])`, [executionIds]);
   }
+}
+
+async function countOf(tx: Tx, sql: string, uid: string): Promise<number> {
+  const [row] = await tx.query<{ keys: number }>(sql, [uid]);
+  return row?.keys ?? 0;
 }

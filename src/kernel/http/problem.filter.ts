@@ -70,10 +70,11 @@ export class ProblemFilter implements ExceptionFilter {
       });
     }
     if (status === 400 && request.route === undefined) {
-      // Nest has made these of the errors that came up before a route was found, and kept their message alone.
+      // Nest has made these of the errors that came up before a route was found, and kept their message alone. That of a JSON error
+      // quotes the body, which may hold a secret.
       return error.message.startsWith('Failed to decode param')
         ? new Problem('resource_not_found', { detail: 'The path is not valid' })
-        : Problem.invalid([{ field: 'body', message: `is not valid JSON: ${error.message}` }]);
+        : Problem.invalid([{ field: 'body', message: 'is not valid JSON' }]);
     }
     const code = (Object.keys(ERROR_CATALOGUE) as ErrorCode[]).find(
       (key) => ERROR_CATALOGUE[key].status === status,

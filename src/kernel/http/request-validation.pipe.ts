@@ -6,7 +6,6 @@ import { requireStorable, toStorable } from './storable-body.js';
 const OPTIONS = {
   transform: true,
   whitelist: true,
-  stopAtFirstError: true,
   exceptionFactory: (errors: ValidationError[]) =>
     Problem.invalid(errors.flatMap((error) => fieldErrors(error))),
 } as const;
@@ -45,13 +44,12 @@ export const TolerateUnknownFields = (): ClassDecorator => (target) => {
 
 function fieldErrors(error: ValidationError, parent = ''): FieldError[] {
   const field = parent === '' ? error.property : `${parent}.${error.property}`;
-  const own = Object.entries(error.constraints ?? {}).map(([rule, message]) => ({
-    field,
-    // class-validator begins its messages with the property's name, which `field` already gives.
-    message:
-      rule === 'whitelistValidation'
-        ? 'is not a known field'
-        : message.replace(`${error.property} `, '').trim(),
-  }));
+  // Constraints come in the order in which decorators run, the lowest first; the topmost says what the value must be at all.
+  const broken = Object.entries(error.constraints ?? {}).at(-1);
+  const own = broken === undefined ? [] : [{ field, message: describe(error.property, ...broken) }];
   return [...own, ...(error.children ?? []).flatMap((child) => fieldErrors(child, field))];
 }
+
+/** class-validator begins its messages with the property's name, which `field` already gives. */
+const describe = (property: string, rule: string, message: string): string =>
+  rule === 'whitelistValidation' ? 'is not a known field' : message.replace(`${property} `, '').trim();

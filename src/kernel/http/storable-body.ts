@@ -4,7 +4,10 @@ import { isStorableText, toStorableText } from '../storable-text.js';
 /** Deeper than anything that a DTO describes; what is recursive behind this check would exhaust the stack. */
 const MAX_DEPTH = 64;
 
-/** @throws Problem 400 naming the field that holds text that cannot be stored, or is nested too deeply */
+/** Nest removes these keys from every body. Where keys are data, such as those of metadata, that would lose them without a word. */
+const STRIPPED = ['__proto__', 'constructor', 'prototype'];
+
+/** @throws Problem 400 naming the field that holds text that cannot be stored, is nested too deeply or would not arrive whole */
 export function requireStorable(body: object): void {
   const complaint = complaintAbout(body, []);
   if (complaint !== undefined) throw Problem.invalid([complaint]);
@@ -30,6 +33,7 @@ function complaintAbout(value: unknown, path: string[]): FieldError | undefined 
   if (typeof value !== 'object' || value === null) return undefined;
   if (path.length > MAX_DEPTH) return tooDeep(path);
   for (const [key, item] of Object.entries(value)) {
+    if (path.length > 0 && STRIPPED.includes(key)) return stripped(path, key);
     const complaint = isStorableText(key) ? complaintAbout(item, [...path, key]) : notStorable(path);
     if (complaint !== undefined) return complaint;
   }
@@ -39,6 +43,11 @@ function complaintAbout(value: unknown, path: string[]): FieldError | undefined 
 const notStorable = (path: string[]): FieldError => ({
   field: path.join('.') || 'body',
   message: 'must be valid Unicode without NUL',
+});
+
+const stripped = (path: string[], key: string): FieldError => ({
+  field: path.join('.'),
+  message: `must not have a key that is called ${key}`,
 });
 
 const tooDeep = ([field = 'body']: string[]): FieldError => ({ field, message: 'is nested too deeply' });

@@ -1,5 +1,6 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Logger as WorkerLogger, run, type Runner } from 'graphile-worker';
+import pg from 'pg';
 import { AppConfig } from '../../config/app-config.js';
 import { withNewTrace } from '../http/request-context.js';
 import { DatabaseUrl } from '../persistence/database-url.js';
@@ -20,6 +21,7 @@ export class JobQueue implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(JobQueue.name);
   private readonly handlers = new Map<string, (payload: never) => Promise<void>>();
   private runner: Runner | undefined;
+  private pool: pg.Pool | undefined;
 
   constructor(
     private readonly databaseUrl: DatabaseUrl,
@@ -47,11 +49,17 @@ export class JobQueue implements OnApplicationBootstrap, OnApplicationShutdown {
 
   async onApplicationBootstrap(): Promise<void> {
     if (!this.config.roles.has('sweeper')) return;
+    this.pool = new pg.Pool({ connectionString: this.databaseUrl.value, max: CONCURRENCY + 1 });
+    // Without a listener an idle connection that the server closes would end the process.
+    this.pool.on('error', (error) => {
+      this.logger.warn({ err: error }, 'a connection of the job queue was lost');
+    });
     this.runner = await run({
-      connectionString: this.databaseUrl.value,
+      pgPool: this.pool,
       concurrency: CONCURRENCY,
-      maxPoolSize: CONCURRENCY + 1,
       noHandleSignals: true,
+      // A pooler may hand each statement to another connection, where a prepared one is unknown.
+      noPreparedStatements: true,
       logger: new WorkerLogger(() => (level: string, message, meta) => {
         if (level === 'error') this.logger.error({ job: meta }, message);
         else if (level === 'warning') this.logger.warn({ job: meta }, message);
@@ -68,5 +76,6 @@ export class JobQueue implements OnApplicationBootstrap, OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     await this.runner?.stop();
+    await this.pool?.end();
   }
 }

@@ -6,6 +6,10 @@ export const SQLSTATE = {
   foreignKeyViolation: '23503',
   serializationFailure: '40001',
   deadlockDetected: '40P01',
+  invalidAuthorization: '28000',
+  invalidPassword: '28P01',
+  invalidCatalogName: '3D000',
+  insufficientPrivilege: '42501',
   queryCanceled: '57014',
   adminShutdown: '57P01',
   crashShutdown: '57P02',
@@ -38,6 +42,16 @@ const UNREACHABLE = new Set<string>([
   'EPIPE',
   'ETIMEDOUT',
 ]);
+
+const REFUSALS = new Set<string>([
+  SQLSTATE.invalidAuthorization,
+  SQLSTATE.invalidPassword,
+  SQLSTATE.invalidCatalogName,
+  SQLSTATE.insufficientPrivilege,
+]);
+
+/** The database does not let us in, or not to what we need: the operator's to put right. */
+export const isDatabaseRefusal = (error: unknown): boolean => REFUSALS.has(databaseErrorCode(error) ?? '');
 
 /** pg reports some lost connections by message alone. */
 const UNREACHABLE_MESSAGE =

@@ -3,7 +3,11 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 /** What a derived key is for; keys of different purposes have nothing in common. */
 export type KeyPurpose = 'cursor' | 'object-url' | 'workload-token';
 
-/** Keys derived from the encryption key (HKDF-SHA-256, RFC 5869), one for each purpose, and signatures made with them. */
+/** One of the 32-byte keys that HKDF-SHA-256 (RFC 5869) derives from the encryption key, a different one for each purpose. */
+export const deriveKey = (encryptionKey: Buffer, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', encryptionKey, '', `millwright ${purpose}`, 32));
+
+/** Keys derived from the encryption key, one for each purpose, and signatures made with them. */
 export class Keyring {
   private readonly keys = new Map<KeyPurpose, Buffer>();
 
@@ -25,7 +29,7 @@ export class Keyring {
   private key(purpose: KeyPurpose): Buffer {
     let key = this.keys.get(purpose);
     if (key === undefined) {
-      key = Buffer.from(hkdfSync('sha256', this.encryptionKey, '', `millwright ${purpose}`, 32));
+      key = deriveKey(this.encryptionKey, purpose);
       this.keys.set(purpose, key);
     }
     return key;

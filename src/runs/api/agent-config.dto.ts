@@ -5,132 +5,29 @@ import {
   IsBoolean,
   IsIn,
   IsInt,
-  IsNotEmpty,
   IsObject,
   IsOptional,
   IsString,
-  IsUrl,
   Matches,
   Max,
   MaxLength,
   Min,
-  ValidateIf,
   ValidateNested,
 } from 'class-validator';
-import { IsRecordOf } from '../../kernel/http/is-record-of.js';
+import {
+  ENVIRONMENT_ID,
+  HarnessAuthSecretsDto,
+  HarnessDto,
+  InferenceProvidersDto,
+  LONG_TEXT,
+  McpServerDto,
+  MemoryStoreDto,
+  SHORT_TEXT,
+  SKILL_SPEC_LENGTH,
+} from '../../identities/index.js';
 import { ForbidTogether } from '../../kernel/http/forbid-together.js';
-import { type AgentConfig, HARNESS_TYPES, type HarnessType } from '../domain/agent-config.js';
-
-const ENVIRONMENT_ID = /^[A-Za-z0-9]{22}$/;
-const SHORT = 256;
-const LONG = 100_000;
-
-/** The agent program that works on a run. */
-export class HarnessDto {
-  /**
-   * Which agent; `oz`, or absent, is the built-in harness.
-   * @example "oz"
-   */
-  @IsOptional()
-  @IsIn(HARNESS_TYPES)
-  @ApiProperty({ enum: HARNESS_TYPES, required: false })
-  type?: HarnessType;
-
-  /**
-   * The model of this harness.
-   * @example "claude-sonnet-5"
-   */
-  @IsOptional()
-  @IsString()
-  @MaxLength(SHORT)
-  model_id?: string;
-
-  /**
-   * How much the model reasons, in the words of its provider.
-   * @example "high"
-   */
-  @IsOptional()
-  @IsString()
-  @MaxLength(SHORT)
-  reasoning_level?: string;
-}
-
-/** An MCP server that the agent can use: exactly one of `warp_id`, `command` and `url`. */
-export class McpServerDto {
-  /**
-   * A server that is configured elsewhere, by its id.
-   * @example "0b7d6c9e"
-   */
-  @IsOptional()
-  @IsString()
-  @MaxLength(SHORT)
-  @ForbidTogether(['command', 'url'])
-  warp_id?: string;
-
-  /**
-   * A program that speaks MCP on its standard streams.
-   * @example "npx"
-   */
-  @IsOptional()
-  @IsString()
-  @MaxLength(4096)
-  @ForbidTogether(['warp_id', 'url'])
-  command?: string;
-
-  /**
-   * Arguments of `command`.
-   * @example ["-y", "@modelcontextprotocol/server-github"]
-   */
-  @IsOptional()
-  @IsArray()
-  @IsString({ each: true })
-  args?: string[];
-
-  /**
-   * Environment of `command`.
-   * @example { "LOG_LEVEL": "info" }
-   */
-  @IsOptional()
-  @IsRecordOf('string')
-  env?: Record<string, string>;
-
-  /**
-   * Address of a server that speaks MCP over HTTP.
-   * @example "https://mcp.example.com/sse"
-   */
-  @ValidateIf((server: McpServerDto) => server.url !== undefined || !(server.warp_id ?? server.command))
-  @IsUrl({ protocols: ['http', 'https'], require_protocol: true, require_tld: false })
-  url?: string;
-
-  /**
-   * Headers for `url`.
-   * @example { "X-Region": "eu" }
-   */
-  @IsOptional()
-  @IsRecordOf('string')
-  headers?: Record<string, string>;
-}
-
-/** Names of the managed secrets that the agent CLIs authenticate with. */
-export class HarnessAuthSecretsDto {
-  /**
-   * For the `claude` harness.
-   * @example "ANTHROPIC_API_KEY"
-   */
-  @IsOptional()
-  @IsString()
-  @MaxLength(SHORT)
-  claude_auth_secret_name?: string;
-
-  /**
-   * For the `codex` harness.
-   * @example "OPENAI_API_KEY"
-   */
-  @IsOptional()
-  @IsString()
-  @MaxLength(SHORT)
-  codex_auth_secret_name?: string;
-}
+import { IsRecordOf } from '../../kernel/http/is-record-of.js';
+import type { AgentConfig } from '../domain/agent-config.js';
 
 /** Who else can follow the agent's session. */
 export class SessionSharingDto {
@@ -144,72 +41,6 @@ export class SessionSharingDto {
   public_access?: 'VIEWER' | 'EDITOR';
 }
 
-/** A store of memories that the agent can use. */
-export class MemoryStoreDto {
-  /**
-   * The store.
-   * @example "019c3f0e-7d3c-7a55-9a51-2f1f5a3b9c11"
-   */
-  @IsString()
-  @IsNotEmpty()
-  uid: string;
-
-  /**
-   * What the agent may do with it.
-   * @example "read_only"
-   */
-  @IsIn(['read_write', 'read_only'])
-  @ApiProperty({ enum: ['read_write', 'read_only'] })
-  access: 'read_write' | 'read_only';
-
-  /**
-   * What the agent is told about it.
-   * @example "House style of the web team"
-   */
-  @IsString()
-  @MaxLength(LONG)
-  instructions: string;
-}
-
-/** Inference through Amazon Bedrock. */
-export class AwsInferenceDto {
-  /**
-   * Whether Bedrock is switched off for the run.
-   * @example false
-   */
-  @IsOptional()
-  @IsBoolean()
-  disabled?: boolean;
-
-  /**
-   * AWS region.
-   * @example "eu-central-1"
-   */
-  @IsOptional()
-  @IsString()
-  @MaxLength(SHORT)
-  region?: string;
-
-  /**
-   * Role to assume.
-   * @example "arn:aws:iam::123456789012:role/inference"
-   */
-  @IsOptional()
-  @IsString()
-  @MaxLength(2048)
-  role_arn?: string;
-}
-
-/** Where inference is billed. */
-export class InferenceProvidersDto {
-  /** Amazon Bedrock. */
-  @IsOptional()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => AwsInferenceDto)
-  aws?: AwsInferenceDto;
-}
-
 /** How an agent is to run. Every field that is left out is resolved from the next less specific configuration. */
 @ApiExtraModels(McpServerDto)
 export class AgentConfigDto implements AgentConfig {
@@ -219,7 +50,7 @@ export class AgentConfigDto implements AgentConfig {
    */
   @IsOptional()
   @IsString()
-  @MaxLength(SHORT)
+  @MaxLength(SHORT_TEXT)
   name?: string;
 
   /**
@@ -228,7 +59,7 @@ export class AgentConfigDto implements AgentConfig {
    */
   @IsOptional()
   @IsString()
-  @MaxLength(SHORT)
+  @MaxLength(SHORT_TEXT)
   model_id?: string;
 
   /**
@@ -237,7 +68,7 @@ export class AgentConfigDto implements AgentConfig {
    */
   @IsOptional()
   @IsString()
-  @MaxLength(LONG)
+  @MaxLength(LONG_TEXT)
   base_prompt?: string;
 
   /**
@@ -254,7 +85,7 @@ export class AgentConfigDto implements AgentConfig {
    */
   @IsOptional()
   @IsString()
-  @MaxLength(SHORT)
+  @MaxLength(SHORT_TEXT)
   runner_id?: string;
 
   /**
@@ -263,7 +94,7 @@ export class AgentConfigDto implements AgentConfig {
    */
   @IsOptional()
   @IsString()
-  @MaxLength(1024)
+  @MaxLength(SKILL_SPEC_LENGTH)
   @ForbidTogether(['skills'])
   skill_spec?: string;
 
@@ -274,7 +105,7 @@ export class AgentConfigDto implements AgentConfig {
   @IsOptional()
   @IsArray()
   @IsString({ each: true })
-  @MaxLength(1024, { each: true })
+  @MaxLength(SKILL_SPEC_LENGTH, { each: true })
   skills?: string[];
 
   /**
@@ -300,7 +131,7 @@ export class AgentConfigDto implements AgentConfig {
    */
   @IsOptional()
   @IsString()
-  @MaxLength(SHORT)
+  @MaxLength(SHORT_TEXT)
   computer_use_model_id?: string;
 
   /**
@@ -319,7 +150,7 @@ export class AgentConfigDto implements AgentConfig {
    */
   @IsOptional()
   @IsString()
-  @MaxLength(SHORT)
+  @MaxLength(SHORT_TEXT)
   worker_host?: string;
 
   /** The agent program. */
@@ -346,6 +177,7 @@ export class AgentConfigDto implements AgentConfig {
   /** Memory stores. */
   @IsOptional()
   @IsArray()
+  @IsObject({ each: true })
   @ValidateNested({ each: true })
   @Type(() => MemoryStoreDto)
   memory_stores?: MemoryStoreDto[];

@@ -5,6 +5,7 @@ import {
   IsObject,
   IsOptional,
   IsString,
+  IsUUID,
   MaxLength,
   ValidateNested,
 } from 'class-validator';
@@ -17,13 +18,25 @@ const MAX_PROMPT_CHARACTERS = 1_000_000;
 /** A run to start. */
 export class CreateRunRequest {
   /**
-   * What the agent is to do. With the model `script` its fenced bash blocks are executed in their order.
+   * What the agent is to do; required unless a skill is given. With the model `script` its fenced bash blocks are executed in their order.
    * @example "Say where you are:\n```bash\nhostname\n```"
    */
+  @IsOptional()
   @IsString()
   @IsNotEmpty()
   @MaxLength(MAX_PROMPT_CHARACTERS)
-  prompt: string;
+  prompt?: string;
+
+  /**
+   * The skill to carry out: `owner/repo:path/SKILL.md`, `owner/repo:name`, `repo:name` or `name`. Its instructions become part of
+   * the base prompt. It beats `config.skill_spec`.
+   * @example "acme/shop:release"
+   */
+  @IsOptional()
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(1024)
+  skill?: string;
 
   /**
    * A title; left out, the first line of the prompt.
@@ -49,6 +62,25 @@ export class CreateRunRequest {
   @IsOptional()
   @IsBoolean()
   team?: boolean;
+
+  /**
+   * The agent identity of the team to execute the run as: its prompt, environment, model, harness, secrets, skills, MCP servers and
+   * worker are taken where the request leaves them open.
+   * @example "019c3f0e-0000-7000-8000-000000000003"
+   */
+  @IsOptional()
+  @IsUUID()
+  agent_identity_uid?: string;
+
+  /**
+   * Uid or e-mail address of the person for whom an agent identity starts the run; they become its creator.
+   * @example "ada@example.com"
+   */
+  @IsOptional()
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(320)
+  on_behalf_of?: string;
 
   /**
    * At most 20 pairs: keys of 1 to 64 characters of A-Z a-z 0-9 . _ -, values of at most 256 bytes. They never change.

@@ -15,7 +15,6 @@ import {
   type Caller,
   CurrentAccount,
   CurrentCaller,
-  ownershipFor,
   PrincipalDirectory,
   RequirePermission,
 } from '../../identities/index.js';
@@ -26,6 +25,7 @@ import { CancelRun } from '../application/cancel-run.js';
 import { CreateRun } from '../application/create-run.js';
 import { GetRun } from '../application/get-run.js';
 import { ListRuns } from '../application/list-runs.js';
+import { PrepareRun } from '../application/prepare-run.js';
 import type { RunView } from '../domain/run-view.js';
 import { CreateRunRequest, CreateRunResponse } from './create-run.dto.js';
 import { ListRunsQuery, ListRunsResponse } from './list-runs.dto.js';
@@ -37,6 +37,7 @@ import { TimelineResponse, toTimelineResponse } from './timeline.dto.js';
 export class RunsController {
   constructor(
     private readonly transactor: Transactor,
+    private readonly prepareRun: PrepareRun,
     private readonly createRun: CreateRun,
     private readonly listRuns: ListRuns,
     private readonly getRun: GetRun,
@@ -55,18 +56,18 @@ export class RunsController {
     @CurrentAccount() caller: AccountCaller,
     @Body() request: CreateRunRequest,
   ): Promise<CreateRunResponse> {
-    const run = await this.transactor.run((tx) =>
-      this.createRun.execute(tx, {
-        prompt: request.prompt,
-        title: request.title,
-        owner: ownershipFor(caller, request.team),
-        creatorUid: caller.uid,
-        executorUid: caller.uid,
-        source: 'API',
-        config: request.config,
-        metadata: request.metadata,
-      }),
-    );
+    const prepared = await this.prepareRun.execute(caller, {
+      prompt: request.prompt,
+      skill: request.skill,
+      config: request.config,
+      title: request.title,
+      team: request.team,
+      agentIdentityUid: request.agent_identity_uid,
+      onBehalfOf: request.on_behalf_of,
+      metadata: request.metadata,
+      source: 'API',
+    });
+    const run = await this.transactor.run((tx) => this.createRun.execute(tx, prepared));
     return { run_id: run.runId, task_id: run.runId, state: run.state };
   }
 

@@ -3,7 +3,7 @@ import type { Ownership } from '../../identities/index.js';
 import { newUuid } from '../../kernel/ids.js';
 import type { Tx } from '../../kernel/persistence/database.js';
 import { Signals } from '../../kernel/persistence/signals.js';
-import { type AgentConfig, resolveAgentConfig, workerHostOf } from '../domain/agent-config.js';
+import { type AgentConfig, workerHostOf } from '../domain/agent-config.js';
 import { deriveTitle } from '../domain/derive-title.js';
 import type { RunSource } from '../domain/run-source.js';
 import type { RunState } from '../domain/run-state.js';
@@ -16,7 +16,8 @@ export interface NewRun {
   creatorUid: string;
   executorUid: string;
   source: RunSource;
-  config?: AgentConfig;
+  /** Every field resolved. */
+  config: AgentConfig;
   metadata?: Record<string, string>;
 }
 
@@ -28,22 +29,29 @@ export class CreateRun {
     private readonly signals: Signals,
   ) {}
 
-  /** Queues the run with its configuration resolved; dispatchers are woken once the transaction has committed. */
+  /** Queues the run; dispatchers are woken once the transaction has committed. */
   async execute(tx: Tx, run: NewRun): Promise<{ runId: string; state: RunState }> {
-    const agentConfig = resolveAgentConfig([run.config]);
     const runId = newUuid();
-    await this.runs.insert(tx, {
-      id: runId,
-      title: run.title ?? deriveTitle(run.prompt),
-      prompt: run.prompt,
-      agentConfig,
-      ...run.owner,
-      creatorUid: run.creatorUid,
-      executorUid: run.executorUid,
-      source: run.source,
-      workerHost: workerHostOf(agentConfig),
-      metadata: run.metadata ?? {},
-    });
+    const { config } = run;
+    await this.runs.insert(tx, [
+      {
+        id: runId,
+        title: run.title ?? deriveTitle(run.prompt),
+        prompt: run.prompt,
+        agent_config: config,
+        team_uid: run.owner.teamUid,
+        owner_uid: run.owner.ownerUid,
+        creator_uid: run.creatorUid,
+        executor_uid: run.executorUid,
+        source: run.source,
+        worker_host: workerHostOf(config),
+        config_name: config.name ?? null,
+        model_id: config.model_id ?? null,
+        environment_id: config.environment_id ?? null,
+        skill_spec: config.skill_spec ?? null,
+        metadata: run.metadata ?? {},
+      },
+    ]);
     tx.afterCommit(() => {
       this.signals.send('run_queued', null);
     });

@@ -108,6 +108,11 @@ export class RunLifecycle {
     return this.transitions.renewLease(this.database, execution, this.config.leaseSeconds);
   }
 
+  /** The same at the beginning of a transaction in which the runner reports more. */
+  holdLease(tx: Tx, execution: ExecutionRef): Promise<boolean> {
+    return this.transitions.holdLease(tx, execution, this.config.leaseSeconds);
+  }
+
   renewLeasesOfConnection(connectionId: string): Promise<void> {
     return this.transitions.renewLeasesOfConnection(this.database, connectionId, this.config.leaseSeconds);
   }

@@ -5,7 +5,7 @@ describe('resolveAgentConfig', () => {
   it('takes each field from the first that sets it', () => {
     expect(
       resolveAgentConfig([{ name: 'request' }, undefined, { name: 'agent', base_prompt: 'agent' }]),
-    ).toEqual({ name: 'request', base_prompt: 'agent', model_id: 'script', harness: { type: 'oz' } });
+    ).toEqual({ name: 'request', base_prompt: 'agent' });
   });
 
   it('lets a value that is false, empty or null decide, and an absent one not', () => {
@@ -15,6 +15,17 @@ describe('resolveAgentConfig', () => {
         { computer_use_enabled: true, base_prompt: 'x', credential_strategy: 'CREATOR', name: 'n' },
       ]),
     ).toMatchObject({ computer_use_enabled: false, base_prompt: '', credential_strategy: null, name: 'n' });
+  });
+});
+
+describe('the skills of a configuration', () => {
+  it('are decided by the first that names any, in whichever field', () => {
+    expect(resolveAgentConfig([{ skill_spec: 'a/b:c/SKILL.md' }, { skills: ['d'] }])).toEqual({
+      skill_spec: 'a/b:c/SKILL.md',
+    });
+    expect(resolveAgentConfig([{ skills: ['d'] }, { skill_spec: 'a/b:c/SKILL.md' }])).toEqual({
+      skills: ['d'],
+    });
   });
 });
 

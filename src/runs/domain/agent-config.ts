@@ -1,3 +1,14 @@
+import type {
+  CredentialStrategy,
+  Harness,
+  HarnessAuthSecrets,
+  InferenceProviders,
+  McpServer,
+  MemoryStore,
+} from '../../identities/index.js';
+
+export type { HarnessType } from '../../identities/index.js';
+
 /** How an agent is to run: what is asked for, and, once every field is resolved, what is stored with the run. */
 export interface AgentConfig {
   name?: string;
@@ -13,48 +24,27 @@ export interface AgentConfig {
   idle_timeout_minutes?: number;
   worker_host?: string;
   harness?: Harness;
-  harness_auth_secrets?: { claude_auth_secret_name?: string; codex_auth_secret_name?: string };
+  harness_auth_secrets?: HarnessAuthSecrets;
   session_sharing?: { public_access?: 'VIEWER' | 'EDITOR' };
-  memory_stores?: { uid: string; access: 'read_write' | 'read_only'; instructions: string }[];
-  inference_providers?: { aws?: { disabled?: boolean; region?: string; role_arn?: string } };
-  credential_strategy?: 'CREATOR' | 'EXECUTOR' | null;
+  memory_stores?: MemoryStore[];
+  inference_providers?: InferenceProviders;
+  credential_strategy?: CredentialStrategy | null;
 }
-
-/** `oz`, or none, is the built-in harness. */
-export const HARNESS_TYPES = ['oz', 'claude', 'gemini', 'codex'] as const;
-export type HarnessType = (typeof HARNESS_TYPES)[number];
-
-export interface Harness {
-  type?: HarnessType;
-  model_id?: string;
-  reasoning_level?: string;
-}
-
-/** Exactly one of `warp_id`, `command` and `url` is set. */
-export interface McpServer {
-  warp_id?: string;
-  command?: string;
-  args?: string[];
-  env?: Record<string, string>;
-  url?: string;
-  headers?: Record<string, string>;
-}
-
-/** The model of a fresh installation: executes the fenced bash blocks of the prompt; needs no network and no key. */
-export const SCRIPT_MODEL = 'script';
-
-const SYSTEM_DEFAULTS: AgentConfig = { model_id: SCRIPT_MODEL, harness: { type: 'oz' } };
 
 /**
- * Resolves the configuration field by field: of the given ones the first that sets a field decides it, then the system's default.
+ * Resolves the configuration field by field: of the given ones the first that sets a field decides it. `skill_spec` and `skills`
+ * are one decision.
  *
  * @param candidates the most specific first
  */
 export function resolveAgentConfig(candidates: (AgentConfig | undefined)[]): AgentConfig {
   const resolved: AgentConfig = {};
-  for (const candidate of [...candidates, SYSTEM_DEFAULTS]) {
+  for (const candidate of candidates) {
+    const skillsAreDecided = resolved.skill_spec !== undefined || resolved.skills !== undefined;
     for (const [field, value] of Object.entries<unknown>({ ...candidate })) {
-      if (value !== undefined && !Object.hasOwn(resolved, field)) Object.assign(resolved, { [field]: value });
+      if (value === undefined || Object.hasOwn(resolved, field)) continue;
+      if (skillsAreDecided && (field === 'skill_spec' || field === 'skills')) continue;
+      Object.assign(resolved, { [field]: value });
     }
   }
   return resolved;

@@ -67,22 +67,31 @@ export class ExecutionQueries {
   }
 
   /** Executions of these workers that were asked to stop and have not ended. */
-  async pendingStops(workerIds: string[]): Promise<(ExecutionRef & { workerId: string })[]> {
-    const rows = await this.database.query<ExecutionRow & { worker_id: string }>(
-      `SELECT run_id, id, worker_id FROM run_executions
-        WHERE ended_at IS NULL AND stop_requested_at IS NOT NULL AND worker_id = ANY ($1)`,
+  async pendingStops(workerIds: string[]): Promise<PendingStop[]> {
+    const rows = await this.database.query<
+      ExecutionRow & { worker_id: string; worker_host: string | null; team_uid: string | null }
+    >(
+      `SELECT e.run_id, e.id, e.worker_id, r.worker_host, r.team_uid
+         FROM run_executions e JOIN runs r ON r.id = e.run_id
+        WHERE e.ended_at IS NULL AND e.stop_requested_at IS NOT NULL AND e.worker_id = ANY ($1)`,
       [workerIds],
     );
-    return rows.map((row) => ({ ...toRef(row), workerId: row.worker_id }));
+    return rows.map((row) => ({
+      ...toRef(row),
+      workerId: row.worker_id,
+      workerHost: row.worker_host,
+      teamUid: row.team_uid,
+    }));
   }
 
   /**
    * The execution that a worker speaks of, if it is one of its own: of the pool that it serves, under the name that it bears.
    *
-   * @param executionId undefined in older revisions of the protocol, which mean the latest
+   * @param executionId undefined in older revisions of the protocol, which mean the latest: of this connection, if it was given the
+   *   run, since the same worker may have been given it again over another one
    */
   async ofWorker(
-    worker: { pool: WorkerPool; workerId: string },
+    worker: { id: string; pool: WorkerPool; workerId: string },
     runId: string,
     executionId: number | undefined,
   ): Promise<ExecutionRef | undefined> {
@@ -90,17 +99,26 @@ export class ExecutionQueries {
       `SELECT e.run_id, e.id FROM run_executions e JOIN runs r ON r.id = e.run_id
         WHERE e.run_id = $1 AND e.worker_id = $2 AND ($3::bigint IS NULL OR e.id = $3)
           AND r.worker_host IS NOT DISTINCT FROM $4 AND ($5::uuid IS NULL OR r.team_uid = $5)
-        ORDER BY e.id DESC LIMIT 1`,
+        ORDER BY e.connection_id = $6 DESC, e.id DESC LIMIT 1`,
       [
         runId,
         worker.workerId,
         executionId ?? null,
         worker.pool.kind === 'hosted' ? null : worker.pool.workerHost,
         worker.pool.kind === 'hosted' ? null : worker.pool.teamUid,
+        worker.id,
       ],
     );
     return rows[0] && toRef(rows[0]);
   }
+}
+
+/** An execution that is to stop, and the workers that may be told of it. */
+export interface PendingStop extends ExecutionRef {
+  workerId: string;
+  /** Null: those of the hosted pool. */
+  workerHost: string | null;
+  teamUid: string | null;
 }
 
 interface ExecutionRow {

@@ -94,8 +94,9 @@ export class RunTransitions {
     }));
   }
 
-  /** The worker took it. True as well when the runner's first report came before the claim. */
+  /** The worker took it. True as well when the runner's first report came before the claim, or the claim comes twice. */
   async claim(tx: Tx, execution: ExecutionRef, leaseSeconds: number): Promise<boolean> {
+    await lockRun(tx, execution.runId);
     const claimed = await tx.query(
       `WITH ${this.moveCte('claim')},
        claimed AS (
@@ -103,7 +104,7 @@ export class RunTransitions {
             SET claimed_at = coalesce(e.claimed_at, now()), lease_expires_at = now() + make_interval(secs => $7)
            FROM runs r
           WHERE r.id = $1 AND r.execution_id = $2 AND e.id = $2 AND e.ended_at IS NULL
-            AND (r.state = 'INPROGRESS' OR EXISTS (SELECT 1 FROM moved))
+            AND (r.state IN ('CLAIMED', 'INPROGRESS') OR EXISTS (SELECT 1 FROM moved))
          RETURNING e.id
        )
        SELECT id FROM claimed`,
@@ -170,6 +171,7 @@ export class RunTransitions {
   ): Promise<
     { was: RunState; cancellableType: boolean; cancelled: boolean; stopping?: ExecutionRef } | undefined
   > {
+    await lockRun(tx, runId);
     const rows = await tx.query<{
       was: RunState;
       cancellable_type: boolean;
@@ -248,6 +250,12 @@ export class RunTransitions {
     return renewed.length === 1;
   }
 
+  /** The same at the beginning of a transaction that writes more: until its end nobody else moves the run or stops the execution. */
+  async holdLease(tx: Tx, execution: ExecutionRef, leaseSeconds: number): Promise<boolean> {
+    await lockRun(tx, execution.runId);
+    return this.renewLease(tx, execution, leaseSeconds);
+  }
+
   /** A sign of life of a worker's connection, for the executions that were claimed over it. */
   async renewLeasesOfConnection(
     database: Queryable,
@@ -263,8 +271,7 @@ export class RunTransitions {
 
   /** Ends the execution if its lease has run out by now, in this transaction. */
   async expireLease(tx: Tx, execution: ExecutionRef): Promise<boolean> {
-    // The run first, for the order of locks.
-    await tx.query(`SELECT 1 FROM runs WHERE id = $1 FOR UPDATE`, [execution.runId]);
+    await lockRun(tx, execution.runId);
     const expired = await tx.query(
       `UPDATE run_executions SET ended_at = now(), end_reason = 'lease_expired'
         WHERE id = $1 AND ended_at IS NULL AND lease_expires_at < now() RETURNING id`,
@@ -313,6 +320,14 @@ export class RunTransitions {
     ];
   }
 }
+
+/**
+ * For the order of locks; and for a statement that reads more than the row that it moves: had it to wait for that row itself, it would
+ * see the other rows as they were when the wait began.
+ */
+const lockRun = async (tx: Tx, runId: string): Promise<void> => {
+  await tx.query(`SELECT 1 FROM runs WHERE id = $1 FOR NO KEY UPDATE`, [runId]);
+};
 
 const REQUEUE_DELAY_SQL = `least(${String(MAX_REQUEUE_DELAY_SECONDS)}, floor(2 ^ least(20, (
   SELECT count(*) - 2 FROM run_executions e WHERE e.run_id = r.id AND e.started_at IS NULL))))`;

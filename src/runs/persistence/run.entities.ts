@@ -43,6 +43,9 @@ export class ConversationEntity {
   'runs_state_check',
   `state IN ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS', 'SUCCEEDED', 'FAILED', 'BLOCKED', 'ERROR', 'CANCELLED')`,
 )
+@Check('runs_mode_check', `mode IN ('normal', 'plan', 'orchestrate')`)
+@Index('runs_origin_key', ['originKey'], { unique: true, where: 'origin_key IS NOT NULL' })
+@Index('runs_parent', ['parentRunId'], { where: 'parent_run_id IS NOT NULL' })
 @Check('runs_one_scope', `num_nonnulls(team_uid, owner_uid) = 1`)
 // An index over an expression, which TypeORM cannot describe; the migration makes it.
 @Index('runs_queue', { synchronize: false })
@@ -91,6 +94,35 @@ export class RunEntity {
 
   @Column('text', { name: 'skill_spec', nullable: true })
   skillSpec: string | null;
+
+  /** The name in its configuration. */
+  @Column('text', { name: 'config_name', nullable: true })
+  configName: string | null;
+
+  @Column('text', { name: 'model_id', nullable: true })
+  modelId: string | null;
+
+  @Column('text', { default: 'normal' })
+  mode: 'normal' | 'plan' | 'orchestrate';
+
+  /** A person follows it and will answer. */
+  @Column('boolean', { default: false })
+  interactive: boolean;
+
+  /** The scheduled agent that started it. */
+  @Column('uuid', { name: 'schedule_id', nullable: true })
+  scheduleId: string | null;
+
+  @Column('uuid', { name: 'parent_run_id', nullable: true })
+  parentRunId: string | null;
+
+  /** Its parent, the parent's parent and so on. */
+  @Column('uuid', { name: 'ancestor_ids', array: true, default: [] })
+  ancestorIds: string[];
+
+  /** What it was created for, where that may create one run only. */
+  @Column('text', { name: 'origin_key', nullable: true })
+  originKey: string | null;
 
   /** The live execution, or the last one. */
   @Column('bigint', { name: 'execution_id', nullable: true })

@@ -3,68 +3,83 @@ import type { Queryable, Tx } from '../../kernel/persistence/database.js';
 import type { AgentConfig } from '../domain/agent-config.js';
 import type { RunSource } from '../domain/run-source.js';
 
+/** The columns of a new run, by their names in the tables. */
 export interface RunToInsert {
   id: string;
   title: string;
   prompt: string;
-  agentConfig: AgentConfig;
-  teamUid: string | null;
-  ownerUid: string | null;
-  creatorUid: string;
-  executorUid: string;
+  agent_config: AgentConfig;
+  team_uid: string | null;
+  owner_uid: string | null;
+  creator_uid: string;
+  executor_uid: string;
   source: RunSource;
-  workerHost: string | null;
+  worker_host: string | null;
+  config_name: string | null;
+  model_id: string | null;
+  environment_id: string | null;
+  skill_spec: string | null;
   metadata: Record<string, string>;
+}
+
+export interface ExecutionFacts {
+  prompt: string;
+  agentConfig: AgentConfig;
+  conversationId: string | undefined;
+  /** Undefined for a run that a person owns. */
+  teamUid: string | undefined;
+  /** A person or an agent identity. */
+  executorUid: string;
 }
 
 /** Writes of runs other than their transitions, and the few facts of one run that use cases need. */
 @Injectable()
 export class RunRepository {
-  /** Queues a run, with the first event of its timeline. */
-  async insert(tx: Tx, run: RunToInsert): Promise<void> {
+  /** Queues runs, each with the first event of its timeline: one statement, however many they are. */
+  async insert(tx: Tx, runs: RunToInsert[]): Promise<void> {
     await tx.query(
-      `WITH run AS (
-         INSERT INTO runs (id, title, state, team_uid, owner_uid, creator_uid, executor_uid, source, worker_host, metadata)
-         VALUES ($1, $2, 'QUEUED', $3, $4, $5, $6, $7, $8, $9)
+      `WITH input AS (
+         SELECT * FROM jsonb_to_recordset($1::jsonb) AS i (
+           id uuid, title text, prompt text, agent_config jsonb, team_uid uuid, owner_uid uuid, creator_uid uuid,
+           executor_uid uuid, source text, worker_host text, config_name text, model_id text, environment_id text,
+           skill_spec text, metadata jsonb)
+       ), run AS (
+         INSERT INTO runs (id, title, state, team_uid, owner_uid, creator_uid, executor_uid, source, worker_host,
+                           config_name, model_id, environment_id, skill_spec, metadata)
+         SELECT id, title, 'QUEUED', team_uid, owner_uid, creator_uid, executor_uid, source, worker_host,
+                config_name, model_id, environment_id, skill_spec, metadata FROM input
        ), definition AS (
-         INSERT INTO run_definitions (run_id, prompt, agent_config) VALUES ($1, $10, $11)
+         INSERT INTO run_definitions (run_id, prompt, agent_config) SELECT id, prompt, agent_config FROM input
        )
        INSERT INTO run_timeline_events (event_uuid, run_id, event_type, payload)
-       VALUES (gen_random_uuid(), $1, 'oz_run_created', jsonb_build_object('source', $7::text))`,
-      [
-        run.id,
-        run.title,
-        run.teamUid,
-        run.ownerUid,
-        run.creatorUid,
-        run.executorUid,
-        run.source,
-        run.workerHost,
-        JSON.stringify(run.metadata),
-        run.prompt,
-        JSON.stringify(run.agentConfig),
-      ],
+       SELECT gen_random_uuid(), id, 'oz_run_created', jsonb_build_object('source', source) FROM input`,
+      [JSON.stringify(runs)],
     );
   }
 
-  async promptOf(database: Queryable, runId: string): Promise<string | undefined> {
-    const rows = await database.query<{ prompt: string }>(
-      'SELECT prompt FROM run_definitions WHERE run_id = $1',
-      [runId],
-    );
-    return rows[0]?.prompt;
-  }
-
-  async executionFacts(
-    database: Queryable,
-    runId: string,
-  ): Promise<{ agentConfig: AgentConfig; conversationId?: string } | undefined> {
-    const rows = await database.query<{ agent_config: AgentConfig; conversation_id: string | null }>(
-      `SELECT d.agent_config, r.conversation_id FROM runs r JOIN run_definitions d ON d.run_id = r.id WHERE r.id = $1`,
+  /** What it takes to execute the run. */
+  async executionFacts(database: Queryable, runId: string): Promise<ExecutionFacts | undefined> {
+    const rows = await database.query<{
+      prompt: string;
+      agent_config: AgentConfig;
+      conversation_id: string | null;
+      team_uid: string | null;
+      executor_uid: string;
+    }>(
+      `SELECT d.prompt, d.agent_config, r.conversation_id, r.team_uid, r.executor_uid
+         FROM runs r JOIN run_definitions d ON d.run_id = r.id WHERE r.id = $1`,
       [runId],
     );
     const row = rows[0];
-    return row && { agentConfig: row.agent_config, conversationId: row.conversation_id ?? undefined };
+    return (
+      row && {
+        prompt: row.prompt,
+        agentConfig: row.agent_config,
+        conversationId: row.conversation_id ?? undefined,
+        teamUid: row.team_uid ?? undefined,
+        executorUid: row.executor_uid,
+      }
+    );
   }
 
   /** Adds an event to the timeline; a second report of the same event changes nothing. */

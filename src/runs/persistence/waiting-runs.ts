@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Queryable, Tx } from '../../kernel/persistence/database.js';
 
-/** Runs that wait for the same workers. `workerHost` null: the hosted pool, whatever the team. */
+/** Runs that wait for the same workers. `workerHost` null: the hosted pool, whatever the team; else `teamUid` null: personal runs. */
 export interface WaitingGroup {
   workerHost: string | null;
   teamUid: string | null;
@@ -30,7 +30,7 @@ export class WaitingRuns {
       `WITH unexplained AS (
          SELECT id FROM runs
           WHERE state = 'QUEUED' AND available_at < now() - make_interval(secs => $1)
-            AND coalesce(worker_host, '') = $2 AND ($3::uuid IS NULL OR team_uid = $3)
+            AND coalesce(worker_host, '') = $2 AND ($2 = '' OR team_uid IS NOT DISTINCT FROM $3::uuid)
             AND status_message->>'message' IS DISTINCT FROM $4
           ORDER BY available_at, id LIMIT ${String(BATCH)} FOR UPDATE SKIP LOCKED
        ), explained AS (

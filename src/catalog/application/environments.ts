@@ -1,0 +1,27 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountCaller } from '../../identities/index.js';
+import type { Queryable } from '../../kernel/persistence/database.js';
+import type { EnvironmentConfig } from '../domain/environment-config.js';
+import type { EnvironmentView } from '../domain/environment-view.js';
+import { EnvironmentReadModel } from '../persistence/environment.read-model.js';
+
+/** Environments, for the contexts that use them. */
+@Injectable()
+export class Environments {
+  constructor(private readonly environments: EnvironmentReadModel) {}
+
+  /**
+   * The environment, if the caller may read it and use it for a run: it is their own or that of the team they act for, or it was
+   * shared with either, or they have opened its link. Undefined otherwise, whether or not there is one.
+   *
+   * @param uid of any form: a malformed one is unknown
+   */
+  usable(database: Queryable, caller: AccountCaller, uid: string): Promise<EnvironmentView | undefined> {
+    return this.environments.find(database, caller, uid);
+  }
+
+  /** What an execution is set up by, whoever executes it; undefined once the environment has been deleted. */
+  config(database: Queryable, uid: string): Promise<EnvironmentConfig | undefined> {
+    return this.environments.config(database, uid);
+  }
+}

@@ -1,0 +1,85 @@
+import { Injectable } from '@nestjs/common';
+import { type AccountCaller, ownedBy } from '../../identities/index.js';
+import type { Queryable } from '../../kernel/persistence/database.js';
+import type { EnvironmentConfig } from '../domain/environment-config.js';
+import type { EnvironmentShareView, EnvironmentSort, EnvironmentView } from '../domain/environment-view.js';
+
+const MAX_GUEST_ENVIRONMENTS = 1_000;
+
+/** The caller owns `e`: their team ($1) or they in person ($2). */
+export const OWNED = '(e.team_uid = $1 OR e.owner_uid = $2)';
+
+/** What the caller ($3), or the team that they act for ($1), has been given; a link is given by being opened. */
+const GRANTS = `
+  (SELECT environment_uid, created_at FROM environment_shares WHERE kind = 'user' AND grantee_uid = $3
+   UNION ALL
+   SELECT environment_uid, created_at FROM environment_shares WHERE kind = 'team' AND grantee_uid = $1
+   UNION ALL
+   SELECT s.environment_uid, v.created_at
+     FROM environment_link_visits v JOIN environment_shares s ON s.uid = v.share_uid AND s.kind = 'link'
+    WHERE v.visitor_uid = $3)`;
+
+const COLUMNS = `e.uid, e.config, e.team_uid, e.owner_uid, e.creator_uid, e.last_editor_uid, e.last_updated,
+  CASE WHEN ${OWNED} THEN 'owner' ELSE 'guest' END AS access`;
+
+const ORDERS: Record<EnvironmentSort, string> = {
+  name: 'lower(e.name), e.uid',
+  last_updated: 'e.last_updated DESC, e.uid',
+};
+
+/** $1 to $3 of every statement that asks who the caller is. */
+export const parametersOf = (caller: AccountCaller): (string | null)[] => {
+  const { teamUid, ownerUid } = ownedBy(caller);
+  return [teamUid, ownerUid, caller.uid];
+};
+
+/** Environments and shares as callers read them. The one place that knows who may use an environment. */
+@Injectable()
+export class EnvironmentReadModel {
+  /**
+   * What the caller owns, at most 1,000 a team and 1,000 in person by the limit on creating, and as a guest the 1,000 that they were
+   * given last, so that nobody's generosity can crowd out what is their own.
+   */
+  list(database: Queryable, caller: AccountCaller, sort: EnvironmentSort): Promise<EnvironmentView[]> {
+    return database.query<EnvironmentView>(
+      `WITH given AS (
+         SELECT environment_uid AS uid FROM ${GRANTS} g
+          GROUP BY environment_uid ORDER BY max(created_at) DESC, environment_uid LIMIT ${String(MAX_GUEST_ENVIRONMENTS)}
+       ), reached AS (
+         SELECT uid FROM environments WHERE team_uid = $1
+         UNION SELECT uid FROM environments WHERE owner_uid = $2
+         UNION SELECT uid FROM given
+       )
+       SELECT ${COLUMNS} FROM reached JOIN environments e USING (uid) ORDER BY ${ORDERS[sort]}`,
+      parametersOf(caller),
+    );
+  }
+
+  /** Undefined for an environment that the caller may not know of. */
+  async find(database: Queryable, caller: AccountCaller, uid: string): Promise<EnvironmentView | undefined> {
+    const rows = await database.query<EnvironmentView>(
+      `SELECT ${COLUMNS} FROM environments e
+        WHERE e.uid = $4 AND (${OWNED} OR EXISTS (SELECT FROM ${GRANTS} g WHERE g.environment_uid = e.uid))`,
+      [...parametersOf(caller), uid],
+    );
+    return rows[0];
+  }
+
+  /** Whoever asks: undefined only where there is none. */
+  async config(database: Queryable, uid: string): Promise<EnvironmentConfig | undefined> {
+    const rows = await database.query<{ config: EnvironmentConfig }>(
+      'SELECT config FROM environments WHERE uid = $1',
+      [uid],
+    );
+    return rows[0]?.config;
+  }
+
+  /** In the order in which they were made. */
+  shares(database: Queryable, environmentUid: string): Promise<EnvironmentShareView[]> {
+    return database.query<EnvironmentShareView>(
+      `SELECT uid, kind, grantee_uid, created_at FROM environment_shares
+        WHERE environment_uid = $1 ORDER BY created_at, uid`,
+      [environmentUid],
+    );
+  }
+}

@@ -1,0 +1,88 @@
+import { Injectable } from '@nestjs/common';
+import { newUuid } from '../../kernel/ids.js';
+import type { Queryable, Tx } from '../../kernel/persistence/database.js';
+import type { AgentIdentity, AgentSettings } from '../domain/agent-identity.js';
+import { AgentEntity } from './identity.entities.js';
+import { lockTeam } from './lock-team.js';
+
+/** The team's agents, each with its place in the order of age. $1 the team, $2 how many are available (0 = all). */
+const TEAM_AGENTS = `
+  SELECT uid, name, description, prompt, is_default AS "isDefault", environment_id AS "environmentId", base_model AS "baseModel",
+         base_harness AS "baseHarness", harness, harness_auth_secrets AS "harnessAuthSecrets", secrets, skills,
+         mcp_servers AS "mcpServers", memory, inference_providers AS "inferenceProviders",
+         credential_strategy AS "credentialStrategy", default_runner_uid AS "defaultRunnerUid",
+         on_behalf_of_enabled AS "onBehalfOfEnabled", worker_host AS "workerHost",
+         created_at AS "createdAt", updated_at AS "updatedAt",
+         ($2 = 0 OR row_number() OVER (ORDER BY created_at, uid) <= $2) AS available
+    FROM agents WHERE team_uid = $1`;
+
+/** Agent identities. `maxAvailable` is everywhere how many of a team's agents, from the oldest on, are available; 0 = all. */
+@Injectable()
+export class AgentRepository {
+  /** The oldest first. */
+  list(database: Queryable, teamUid: string, maxAvailable: number): Promise<AgentIdentity[]> {
+    return database.query<AgentIdentity>(`${TEAM_AGENTS} ORDER BY created_at, uid`, [teamUid, maxAvailable]);
+  }
+
+  /** @param agentUid undefined = the team's default agent */
+  async find(
+    database: Queryable,
+    teamUid: string,
+    agentUid: string | undefined,
+    maxAvailable: number,
+  ): Promise<AgentIdentity | undefined> {
+    const rows = await database.query<AgentIdentity>(
+      `SELECT * FROM (${TEAM_AGENTS}) AS agent WHERE CASE WHEN $3::uuid IS NULL THEN "isDefault" ELSE uid = $3 END`,
+      [teamUid, maxAvailable, agentUid ?? null],
+    );
+    return rows[0];
+  }
+
+  /** @returns undefined when the team has `limit` agents already: creations of one team take turns, so none slips past */
+  async insert(
+    tx: Tx,
+    teamUid: string,
+    settings: Partial<AgentSettings> & { name: string },
+    limit: number,
+  ): Promise<string | undefined> {
+    await lockTeam(tx, teamUid);
+    const [count] = await tx.query<{ agents: number }>(
+      'SELECT count(*)::int AS agents FROM agents WHERE team_uid = $1',
+      [teamUid],
+    );
+    if ((count?.agents ?? 0) >= limit) return undefined;
+    const uid = newUuid();
+    await tx.manager.insert(AgentEntity, { uid, teamUid, ...settings });
+    return uid;
+  }
+
+  /** Changes what is given; undefined leaves a setting as it is. @returns whether the team has such an agent */
+  async update(
+    tx: Tx,
+    teamUid: string,
+    agentUid: string,
+    settings: Partial<AgentSettings>,
+  ): Promise<boolean> {
+    const { affected } = await tx.manager.update(
+      AgentEntity,
+      { uid: agentUid, teamUid },
+      { ...settings, updatedAt: () => 'now()' },
+    );
+    return affected === 1;
+  }
+
+  /** Deletes the agent and, by their foreign key, all its API keys. */
+  async delete(tx: Tx, teamUid: string, agentUid: string): Promise<'deleted' | 'not_found' | 'is_default'> {
+    const rows = await tx.query<{ is_default: boolean }>(
+      `WITH target AS (
+         SELECT uid, is_default FROM agents WHERE uid = $1 AND team_uid = $2 FOR UPDATE
+       ), deleted AS (
+         DELETE FROM agents a USING target t WHERE a.uid = t.uid AND NOT t.is_default
+       )
+       SELECT is_default FROM target`,
+      [agentUid, teamUid],
+    );
+    if (rows[0] === undefined) return 'not_found';
+    return rows[0].is_default ? 'is_default' : 'deleted';
+  }
+}

@@ -1,0 +1,191 @@
+import { Injectable } from '@nestjs/common';
+import { Environments, Models, ResolveSkill } from '../../catalog/index.js';
+import {
+  type AccountCaller,
+  AgentIdentities,
+  type ExecutingAgent,
+  type Ownership,
+  ownershipFor,
+  People,
+} from '../../identities/index.js';
+import { Problem } from '../../kernel/errors/problem.js';
+import { Database } from '../../kernel/persistence/database.js';
+import { type AgentConfig, resolveAgentConfig } from '../domain/agent-config.js';
+import type { RunSource } from '../domain/run-source.js';
+import type { NewRun } from './create-run.js';
+
+/** A run as a caller asks for it. */
+export interface RunRequest {
+  prompt?: string;
+  skill?: string;
+  config?: AgentConfig;
+  title?: string;
+  team?: boolean;
+  agentIdentityUid?: string;
+  /** Uid or e-mail address of the person for whom an agent identity starts the run. */
+  onBehalfOf?: string;
+  metadata?: Record<string, string>;
+  source: RunSource;
+}
+
+/**
+ * Makes of a request what is to be created: who owns, creates and executes the run, and its configuration, every field resolved.
+ * It reads the database and, for a skill, a repository, so it runs before the transaction that creates.
+ */
+@Injectable()
+export class PrepareRun {
+  constructor(
+    private readonly agents: AgentIdentities,
+    private readonly people: People,
+    private readonly environments: Environments,
+    private readonly models: Models,
+    private readonly resolveSkill: ResolveSkill,
+    private readonly database: Database,
+  ) {}
+
+  /** @throws Problem 400 naming the field, 403 for an agent that is not available or a delegation that is not allowed */
+  async execute(caller: AccountCaller, request: RunRequest): Promise<NewRun> {
+    const owner = ownershipFor(caller, request.team);
+    const agent = await this.agentFor(caller, request.agentIdentityUid, owner);
+    const config = this.withDefaults(resolveAgentConfig([request.config, agent && agentConfigOf(agent)]));
+    await this.checkEnvironment(caller, config);
+    this.checkModel(config);
+    const skill = await this.applySkill(caller, request.skill ?? config.skill_spec, config);
+    if (!request.prompt && skill === undefined)
+      throw invalid('prompt', 'is required unless a skill is given');
+    return {
+      prompt: request.prompt ?? '',
+      title: request.title ?? (request.prompt ? undefined : skill?.name),
+      owner,
+      creatorUid: await this.creatorFor(caller, request.onBehalfOf),
+      executorUid: agent?.uid ?? caller.uid,
+      source: request.source,
+      config,
+      metadata: request.metadata,
+    };
+  }
+
+  /** The identity that the run is executed as; undefined: as the person who starts it. */
+  private async agentFor(
+    caller: AccountCaller,
+    uid: string | undefined,
+    owner: Ownership,
+  ): Promise<ExecutingAgent | undefined> {
+    const wanted = uid ?? (caller.kind === 'agent' ? caller.uid : undefined);
+    if (wanted === undefined) return undefined;
+    if (owner.teamUid === null) {
+      throw invalid(
+        'agent_identity_uid',
+        'takes a run that the team owns: agent identities work for their team',
+      );
+    }
+    const agent = await this.agents.find(this.database, owner.teamUid, wanted);
+    if (agent === undefined) throw invalid('agent_identity_uid', 'must be an agent identity of the team');
+    if (!agent.available) {
+      throw new Problem('feature_not_available', {
+        detail: 'The agent identity is beyond the plan limit of the team',
+      });
+    }
+    return agent;
+  }
+
+  /** An agent identity may start a run for a person, who is then its creator; the agent remains its executor. */
+  private async creatorFor(caller: AccountCaller, onBehalfOf: string | undefined): Promise<string> {
+    if (onBehalfOf === undefined) return caller.uid;
+    if (caller.kind === 'user') {
+      if (onBehalfOf === caller.uid || onBehalfOf === caller.email) return caller.uid;
+      throw new Problem('not_authorized', { detail: 'on_behalf_of: people start runs for themselves' });
+    }
+    if (!caller.onBehalfOfEnabled) {
+      throw new Problem('not_authorized', { detail: 'on_behalf_of is not enabled for this agent identity' });
+    }
+    const person = await this.people.findMember(caller.team.uid, onBehalfOf);
+    if (person === undefined) {
+      throw invalid('on_behalf_of', 'must be the uid or e-mail address of a member of the team');
+    }
+    return person.userUid;
+  }
+
+  private async checkEnvironment(caller: AccountCaller, config: AgentConfig): Promise<void> {
+    const uid = config.environment_id;
+    if (uid === undefined) return;
+    if ((await this.environments.usable(this.database, caller, uid)) === undefined) {
+      throw invalid('config.environment_id', 'must be an environment that you can use');
+    }
+  }
+
+  /** The system's own defaults: the built-in harness, and for it the catalogue's default model. */
+  private withDefaults(config: AgentConfig): AgentConfig {
+    const harness = config.harness ?? { type: BUILT_IN_HARNESS };
+    const isBuiltIn = (harness.type ?? BUILT_IN_HARNESS) === BUILT_IN_HARNESS;
+    const modelId =
+      config.model_id ?? harness.model_id ?? (isBuiltIn ? this.models.defaultModelId : undefined);
+    return { ...config, harness, ...(modelId === undefined ? {} : { model_id: modelId }) };
+  }
+
+  private checkModel(config: AgentConfig): void {
+    const field = config.harness?.model_id === undefined ? 'config.model_id' : 'config.harness.model_id';
+    const model = config.harness?.model_id ?? config.model_id;
+    const harness = config.harness?.type ?? BUILT_IN_HARNESS;
+    if (model === undefined) return;
+    const check = this.models.check(model);
+    switch (check.outcome) {
+      case 'ok':
+        if (check.harnesses.includes(harness)) return;
+        throw invalid(field, `names a model that the harness ${harness} cannot run: ${model}`);
+      case 'unknown':
+        throw invalid(field, `must be one of the models of GET /v1/agent/models, not ${model}`);
+      case 'disabled':
+        throw invalid(field, `names a model that is disabled (${check.reason}): ${model}`);
+    }
+  }
+
+  /** Resolves the skill and puts its instructions into the base prompt. */
+  private async applySkill(
+    caller: AccountCaller,
+    skill: string | undefined,
+    config: AgentConfig,
+  ): Promise<{ name: string } | undefined> {
+    if (skill === undefined) return undefined;
+    const resolved = await this.resolveSkill.execute(caller, skill, config.environment_id);
+    switch (resolved.outcome) {
+      case 'found':
+        config.skill_spec = resolved.spec;
+        config.base_prompt = [config.base_prompt, resolved.body].filter(Boolean).join('\n\n');
+        return resolved;
+      case 'ambiguous':
+        throw invalid('skill', `names several skills; choose one of ${resolved.candidates.join(', ')}`);
+      case 'not_found':
+        throw invalid(
+          'skill',
+          resolved.candidates.length === 0
+            ? 'names no skill of a repository that you can reach'
+            : `names no skill; did you mean ${resolved.candidates.join(', ')}?`,
+        );
+      case 'malformed':
+        throw invalid('skill', `is malformed: ${resolved.error}`);
+      case 'unreachable':
+        throw invalid('skill', `is in a repository that cannot be reached: ${resolved.repo}`);
+    }
+  }
+}
+
+/** What an agent identity brings to the runs that are executed as it. */
+function agentConfigOf(agent: ExecutingAgent): AgentConfig {
+  return {
+    model_id: agent.baseModel,
+    base_prompt: agent.prompt,
+    environment_id: agent.environmentId,
+    skills: agent.skills.length === 0 ? undefined : agent.skills,
+    mcp_servers: agent.mcpServers,
+    worker_host: agent.workerHost,
+    harness: agent.harness,
+    harness_auth_secrets: agent.harnessAuthSecrets,
+    inference_providers: agent.inferenceProviders,
+    credential_strategy: agent.credentialStrategy,
+  };
+}
+
+const BUILT_IN_HARNESS = 'oz';
+
+const invalid = (field: string, message: string): Problem => Problem.invalid([{ field, message }]);
