@@ -73,7 +73,7 @@ describe('a new run', () => {
   it('keeps the configuration that was asked for, and the defaults for the rest', async () => {
     const config = {
       name: 'nightly',
-      model_id: 'script-2',
+      model_id: 'script',
       base_prompt: 'You maintain the web shop.',
       mcp_servers: { tracker: { url: 'https://mcp.example', headers: { 'X-Team': 'shop' } } },
       idle_timeout_minutes: 5,

@@ -47,7 +47,7 @@ export class HarnessDto implements Harness {
 
   /**
    * The model of this harness.
-   * @example "claude-sonnet-5"
+   * @example "claude-sonnet-5-5"
    */
   @IsOptional()
   @IsString()

@@ -50,10 +50,12 @@ export class JobQueue implements OnApplicationBootstrap, OnApplicationShutdown {
   async onApplicationBootstrap(): Promise<void> {
     if (!this.config.roles.has('sweeper')) return;
     this.pool = new pg.Pool({ connectionString: this.databaseUrl.value, max: CONCURRENCY + 1 });
-    // Without a listener an idle connection that the server closes would end the process.
-    this.pool.on('error', (error) => {
+    // Without these listeners a connection that the server closes would end the process.
+    const lost = (error: Error): void => {
       this.logger.warn({ err: error }, 'a connection of the job queue was lost');
-    });
+    };
+    this.pool.on('error', lost);
+    this.pool.on('connect', (client) => client.on('error', lost));
     this.runner = await run({
       pgPool: this.pool,
       concurrency: CONCURRENCY,

@@ -127,7 +127,7 @@ export class AgentConfigDto implements AgentConfig {
 
   /**
    * The model that uses the screen.
-   * @example "claude-sonnet-5"
+   * @example "claude-sonnet-5-5"
    */
   @IsOptional()
   @IsString()
