@@ -100,7 +100,7 @@ beforeAll(async () => {
   await request('POST', '/secrets', `{"name":"OTHER","value":${SECRET}`);
   await request('GET', `/agent/runs?cursor=${SECRET}`);
   await request('GET', `/agent/environments/${environment.uid ?? ''}?link=${SECRET}`);
-  await request('GET', `/agent/runs/${SECRET}`, undefined, `${key}x`);
+  await request('GET', '/agent/runs/nonsense', undefined, `${key}x`);
   await request('GET', '/me', undefined, `wk-${SECRET}`);
 }, 60_000);
 
@@ -125,9 +125,7 @@ describe('after a whole scenario, no secret, key or token is found', () => {
   });
 
   it('in an answer, other than the one that handed it over', () => {
-    // A path that the caller made up is named in the error about it.
-    const others = answers.filter((answer) => !answer.includes(`/v1/agent/runs/${SECRET}`));
-    expect(leaks(others.join('\n'))).toEqual([]);
+    expect(leaks(answers.join('\n'))).toEqual([]);
   });
 
   it('in the list of processes', () => {
