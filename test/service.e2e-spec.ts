@@ -4,6 +4,8 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
+import { scaled } from './support/soak.js';
 import { isAlive, ServiceProcess } from './support/service-process.js';
 import { eventually } from './support/test-app.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
@@ -156,7 +158,7 @@ describe('two processes on one database', () => {
   });
 
   it('execute each of 200 queued runs once', async () => {
-    const runs = 200;
+    const runs = scaled(200, 5000);
     const environment = { DATABASE_URL: database.url, WORKER_SLOTS: '4' };
     const services = await Promise.all([
       start({ ...environment, DATA_DIR: join(directory, 'a') }),
@@ -170,15 +172,42 @@ describe('two processes on one database', () => {
     );
     await eventually(
       async () => {
-        const { body } = await services[0]!.call('GET', `/v1/agent/runs?limit=500`);
-        const states = (body as { runs: { state: string }[] }).runs.map((run) => run.state);
-        return states.length === runs && states.every((state) => state === 'SUCCEEDED') ? true : undefined;
+        return (await countByState(database)).SUCCEEDED === runs ? true : undefined;
       },
-      { withinMs: 90_000, what: 'the end of all runs' },
+      { withinMs: scaled(90_000, 1_800_000), what: 'the end of all runs' },
     );
     const executed = (await readFile(log, 'utf8')).trim().split('\n');
     expect(executed).toHaveLength(runs);
     expect(new Set(executed)).toEqual(new Set(ids));
+  }, 120_000);
+
+  it('lose and repeat nothing while one of them is killed again and again', async () => {
+    const runs = scaled(40, 2000);
+    const kills = scaled(2, 60);
+    const environment = {
+      DATABASE_URL: database.url,
+      WORKER_SLOTS: '2',
+      LEASE_SECONDS: '60',
+      CLAIM_DEADLINE_SECONDS: '2',
+    };
+    const steady = await start({ ...environment, DATA_DIR: join(directory, 'a') });
+    const victim = { ...environment, DATA_DIR: join(directory, 'b') };
+    let killed = await start(victim);
+    const { port } = new URL(killed.url);
+    const log = join(directory, 'log');
+    const ids = await Promise.all(
+      Array.from({ length: runs }, () => steady.startRun(bash(`sleep 0.2; echo $OZ_RUN_ID >> ${log}`))),
+    );
+    for (let kill = 0; kill < kills; kill++) {
+      await killed.stop('SIGKILL');
+      killed = await start({ ...victim, PORT: port });
+    }
+    await eventually(async () => ((await countByState(database)).SUCCEEDED === runs ? true : undefined), {
+      withinMs: scaled(60_000, 1_800_000),
+      what: 'the end of all runs',
+    });
+    const executed = (await readFile(log, 'utf8')).trim().split('\n');
+    expect(executed.sort()).toEqual(ids.sort());
   }, 120_000);
 });
 
@@ -233,4 +262,14 @@ async function shell(command: string): Promise<string> {
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   await once(child, 'close');
   return output;
+}
+
+async function countByState(database: TestDatabase): Promise<Record<string, number>> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  const { rows } = await client.query<{ state: string; count: number }>(
+    'SELECT state, count(*)::int AS count FROM runs GROUP BY state',
+  );
+  await client.end();
+  return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
 }
