@@ -41,3 +41,14 @@ export const PERMISSIONS_OF_ROLE: Record<Role, readonly Permission[]> = {
   /** The agent of one execution. */
   run: ['execution:report', 'runs:read'],
 };
+
+/** The roles that a caller has who is known by one of them. */
+export const ROLES_OF_CALLER: Record<Role, readonly Role[]> = {
+  user: ['user'],
+  member: ['user', 'member'],
+  admin: ['user', 'member', 'admin', 'factory_manager'],
+  factory_manager: ['user', 'member', 'factory_manager'],
+  operator: ['user', 'operator'],
+  agent: ['agent'],
+  run: ['run'],
+};

@@ -10,7 +10,7 @@ import {
 } from '../../identities/index.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import { Database } from '../../kernel/persistence/database.js';
-import { type AgentConfig, resolveAgentConfig } from '../domain/agent-config.js';
+import { type AgentConfig, resolveAgentConfig, workerHostOf } from '../domain/agent-config.js';
 import type { RunSource } from '../domain/run-source.js';
 import type { NewRun } from './create-run.js';
 
@@ -48,6 +48,12 @@ export class PrepareRun {
     const owner = ownershipFor(caller, request.team);
     const agent = await this.agentFor(caller, request.agentIdentityUid, owner);
     const config = this.withDefaults(resolveAgentConfig([request.config, agent && agentConfigOf(agent)]));
+    if (owner.teamUid === null && workerHostOf(config) !== null) {
+      throw invalid(
+        'config.worker_host',
+        'takes a run that the team owns: self-hosted workers serve their team',
+      );
+    }
     await this.checkEnvironment(caller, config);
     this.checkModel(config);
     const skill = await this.applySkill(caller, request.skill ?? config.skill_spec, config);
