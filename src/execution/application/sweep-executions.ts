@@ -121,11 +121,15 @@ export class SweepExecutions {
     step: (tx: Parameters<Parameters<Transactor['run']>[0]>[0], execution: ExecutionRef) => Promise<unknown>,
   ): Promise<void> {
     for (const execution of executions) {
-      await this.transactor.run((tx) => step(tx, execution));
-      this.logger.warn(
-        { run_id: execution.runId, execution_id: execution.executionId },
-        'swept an execution',
-      );
+      const fields = { run_id: execution.runId, execution_id: execution.executionId };
+      try {
+        await this.transactor.run((tx) => step(tx, execution));
+        this.logger.warn(fields, 'swept an execution');
+      } catch (error) {
+        // One that cannot be helped must not keep the others waiting; without the database none can.
+        if (isDatabaseUnavailable(error)) throw error;
+        this.logger.error({ ...fields, err: error }, 'an execution could not be swept');
+      }
     }
   }
 }
