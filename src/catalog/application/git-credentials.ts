@@ -1,4 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../config/app-config.js';
+import { Database } from '../../kernel/persistence/database.js';
+import { Secrets } from './secrets.js';
 
 /** Whose secrets may be used: the team's that the caller acts for, and a person's own. */
 export interface CredentialOwner {
@@ -12,10 +15,20 @@ export abstract class GitCredentials {
   abstract tokenFor(owner: CredentialOwner): Promise<string | undefined>;
 }
 
-/** Public repositories alone. */
+/** A token from the team's secret that the operator named, where the team has one; else public repositories alone. */
 @Injectable()
-export class NoGitCredentials extends GitCredentials {
-  tokenFor(): Promise<undefined> {
-    return Promise.resolve(undefined);
+export class SecretGitCredentials extends GitCredentials {
+  constructor(
+    private readonly secrets: Secrets,
+    private readonly database: Database,
+    private readonly config: AppConfig,
+  ) {
+    super();
+  }
+
+  async tokenFor({ teamUid }: CredentialOwner): Promise<string | undefined> {
+    const name = this.config.gitTokenSecret;
+    if (name === undefined || teamUid === null) return undefined;
+    return (await this.secrets.values(this.database, teamUid, [name])).values[name];
   }
 }
