@@ -76,13 +76,9 @@ describe('the request budget of an API key', () => {
     const creator = await newUser();
     const created = await server.call('POST', '/v1/agent/runs', { prompt: 'x' }, creator.headers);
     const { run_id: runId } = created.body as { run_id: string };
-    const [execution] = await server.dataSource.query<{ id: string }[]>(
-      'SELECT id FROM executions WHERE run_id = $1',
-      [runId],
-    );
     const [key] = await server.app
       .get(Transactor)
-      .run((tx) => server.app.get(RunKeys).issue(tx, [{ runId, executionId: Number(execution!.id) }]));
+      .run((tx) => server.app.get(RunKeys).issue(tx, [{ runId, executionId: 4711 }]));
     const headers = { Authorization: `Bearer ${key!}` };
     const reads = await Promise.all(
       Array.from({ length: 6 }, () => server.call('GET', `/v1/agent/runs/${runId}`, undefined, headers)),

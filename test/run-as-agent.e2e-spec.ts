@@ -150,6 +150,7 @@ describe('a run that is executed as an agent identity', () => {
     ['config.model_id', { config: { model_id: 'claude-opus-5-5' } }],
     ['skill', { skill: 'no-such-skill' }],
     ['prompt', { prompt: undefined }],
+    ['config.worker_host', { team: false, config: { worker_host: 'machine' } }],
   ])('is refused with a 400 that names %s', async (field, request) => {
     const answer = await asMember('POST', '/agent/runs', { prompt: 'Go', ...request });
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ field }] } });

@@ -764,7 +764,6 @@ describe('the runs that a worker is given', () => {
       await ofOwn.create(forHost('machine-1')),
       await ofOwn.create(forHost('Machine-10')),
       await ofOwn.create(),
-      await ofOwn.create({ ...forHost('Machine-1'), team: false }),
     ];
     const served = await ofOwn.create(forHost('Machine-1'));
     const worker = await connectWorker({ workerId: 'Machine-1', key: user.key });
@@ -1089,10 +1088,7 @@ describe('a run that waits', () => {
     await ofOne.create(forMachine);
     worker.claim(await worker.nextAssignment());
     const served = await ofOne.create(forMachine);
-    const notServed = [
-      { client: ofTwo, runId: await ofTwo.create(forMachine) },
-      { client: ofOne, runId: await ofOne.create({ ...forMachine, team: false }) },
-    ];
+    const notServed = [{ client: ofTwo, runId: await ofTwo.create(forMachine) }];
     await sweepLater();
     expect(await reasonsOf(ofOne, served)).toEqual([
       'Waiting for a free slot: every connected worker named machine is busy',

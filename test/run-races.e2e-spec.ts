@@ -292,7 +292,7 @@ describe('a transaction that fails', () => {
         creatorUid: admin!.uid,
         executorUid: admin!.uid,
         source: 'API' as const,
-      config: {},
+        config: {},
       };
 
       const failing = one.app.get(Transactor).run(async (tx) => {

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import { type AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { ADMIN_KEY, call, type Answer, eventually } from './test-app.js';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
@@ -35,7 +34,7 @@ export class ServiceProcess {
     const lines: string[] = [];
     const service = new ServiceProcess(child, `http://127.0.0.1:${port}`, lines);
     for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => lines.push(text));
+      stream.setEncoding('utf8').on('data', (text: string) => lines.push(text));
     }
     await eventually(
       () => {
