@@ -28,7 +28,7 @@ const app = await createApp({
   clock: new SystemClock(),
 });
 const path = join(ROOT, 'openapi.json');
-const text = await format(JSON.stringify(openApiDocument(app, config.publicUrl)), {
+const text = await format(JSON.stringify(openApiDocument(app)), {
   ...(await resolveConfig(path)),
   parser: 'json',
 });

@@ -37,7 +37,7 @@ export async function createApp(foundation: Foundation): Promise<NestExpressAppl
   app.use(jsonBodyMiddleware);
   app.useGlobalPipes(new RequestValidationPipe());
   app.useGlobalFilters(app.get(ProblemFilter));
-  serveOpenApi(app, config.publicUrl);
+  serveOpenApi(app);
   return app;
 }
 

@@ -4,7 +4,7 @@ import { ProblemDocument } from './kernel/http/problem-document.dto.js';
 import type { Application, Request, Response } from 'express';
 
 /** The OpenAPI description of the service, made from the decorators. */
-export function openApiDocument(app: NestExpressApplication, publicUrl: string): OpenAPIObject {
+export function openApiDocument(app: NestExpressApplication): OpenAPIObject {
   const builder = new DocumentBuilder()
     .setTitle('Millwright')
     .setDescription(
@@ -13,7 +13,8 @@ export function openApiDocument(app: NestExpressApplication, publicUrl: string):
     )
     .setVersion('1')
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
-    .addServer(publicUrl)
+    // Relative: Swagger UI then calls whichever address it was opened at.
+    .addServer('/')
     .addTag('Runs', 'Start, list, read and cancel runs')
     .addTag('Conversations', 'What agents said and did')
     .addTag('Account', 'Who calls, and with which keys')
@@ -46,9 +47,9 @@ function describeErrors(document: OpenAPIObject): void {
 }
 
 /** Serves the document at `/openapi.json` and `/v1/openapi.json`, and Swagger UI at `/docs`. */
-export function serveOpenApi(app: NestExpressApplication, publicUrl: string): void {
+export function serveOpenApi(app: NestExpressApplication): void {
   let document: OpenAPIObject | undefined;
-  const getDocument = (): OpenAPIObject => (document ??= openApiDocument(app, publicUrl));
+  const getDocument = (): OpenAPIObject => (document ??= openApiDocument(app));
   const serve = (_request: Request, response: Response): void => {
     response.json(getDocument());
   };
