@@ -76,11 +76,22 @@ module.exports = {
       to: { path: '^src/', pathNot: ['^src/(database|kernel|config)/', ENTITIES] },
     },
     {
+      name: 'cli-stands-alone',
+      severity: 'error',
+      comment:
+        'The command line client is a program of its own that reaches the service by HTTP: of src it may import src/config and itself, and neither Nest nor TypeORM nor a driver.',
+      from: { path: '^src/cli/' },
+      to: { path: ['^src/', FRAMEWORKS], pathNot: '^src/(cli|config)/' },
+    },
+    {
       name: 'context-has-edges',
       severity: 'error',
       comment:
         'This folder of src is not a context that .dependency-cruiser.cjs knows, so nothing checks its imports. Give it a line in EDGES there.',
-      from: { path: '^src/[^/]+/', pathNot: `^src/${anyOf([...CONTEXTS, 'kernel', 'config', 'database'])}/` },
+      from: {
+        path: '^src/[^/]+/',
+        pathNot: `^src/${anyOf([...CONTEXTS, 'kernel', 'config', 'database', 'cli'])}/`,
+      },
       to: {},
     },
     {

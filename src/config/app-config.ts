@@ -46,5 +46,7 @@ export abstract class AppConfig {
   abstract readonly gitTokenSecret: string | undefined;
   /** Path of the catalogue of models; undefined = the one that is shipped. */
   abstract readonly modelsFile: string | undefined;
+  /** Whether lists of runs can be filtered by metadata. */
+  abstract readonly metadataFiltering: boolean;
   abstract readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
 }

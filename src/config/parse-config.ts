@@ -62,6 +62,7 @@ const environmentSchema = z.object({
   ),
   GIT_TOKEN_SECRET: z.string().max(256, 'must be the name of a secret').optional(),
   MODELS_FILE: z.string().optional(),
+  METADATA_FILTERING: z.enum(['on', 'off'], 'must be on or off').default('on'),
   LOG_LEVEL: z
     .enum(
       ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
@@ -116,6 +117,7 @@ export function parseConfig(environment: Record<string, string | undefined>): Ap
     gitBaseUrl: values.GIT_BASE_URL.replace(/\/+$/, ''),
     gitTokenSecret: values.GIT_TOKEN_SECRET,
     modelsFile: values.MODELS_FILE,
+    metadataFiltering: values.METADATA_FILTERING === 'on',
     logLevel: values.LOG_LEVEL,
   });
 }

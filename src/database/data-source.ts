@@ -20,12 +20,14 @@ import {
   RunExecutionEntity,
   RunTimelineEventEntity,
 } from '../runs/persistence/run.entities.js';
+import { RunSearchEntity, RunWordEntity } from '../runs/persistence/run-search.entities.js';
 import { Identities1763683200001 } from './migrations/1763683200001-identities.js';
 import { Runs1763683200002 } from './migrations/1763683200002-runs.js';
 import { WorkerConnections1763683200003 } from './migrations/1763683200003-worker-connections.js';
 import { AgentsAndPermissions1763683200004 } from './migrations/1763683200004-agents-and-permissions.js';
 import { Catalog1763683200005 } from './migrations/1763683200005-catalog.js';
 import { RunOrigins1763683200006 } from './migrations/1763683200006-run-origins.js';
+import { RunSearch1763683200007 } from './migrations/1763683200007-run-search.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -59,6 +61,8 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunDefinitionEntity,
       RunExecutionEntity,
       RunTimelineEventEntity,
+      RunSearchEntity,
+      RunWordEntity,
       WorkerConnectionEntity,
     ],
     migrations: [
@@ -68,6 +72,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       AgentsAndPermissions1763683200004,
       Catalog1763683200005,
       RunOrigins1763683200006,
+      RunSearch1763683200007,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

@@ -104,12 +104,13 @@ async function describeSchema(dataSource: DataSource): Promise<string[]> {
      UNION ALL
      SELECT format('function %s', pg_get_functiondef(p.oid))
        FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace AND p.prokind IN ('f', 'p')
+        AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')
      UNION ALL
      SELECT format('type %s %s %s', t.typname, t.typtype, (SELECT array_agg(e.enumlabel ORDER BY e.enumsortorder)
                                                          FROM pg_enum e WHERE e.enumtypid = t.oid))
        FROM pg_type t WHERE t.typnamespace = 'public'::regnamespace AND t.typtype IN ('e', 'd', 'r')
      UNION ALL
-     SELECT format('extension %s', e.extname) FROM pg_extension e WHERE e.extname <> 'plpgsql'
+     SELECT format('extension %s', e.extname) FROM pg_extension e WHERE e.extname NOT IN ('plpgsql', 'pg_trgm')
      ORDER BY line`,
   );
   return rows.map((row) => row.line);

@@ -15,6 +15,8 @@ import { ConversationRepository } from './persistence/conversation.repository.js
 import { EnvironmentRunsReadModel } from './persistence/environment-runs.js';
 import { ExecutionQueries } from './persistence/execution-queries.js';
 import { RunTransitions } from './persistence/run-transitions.js';
+import { RunList } from './persistence/run-list.js';
+import { RunSearch } from './persistence/run-search.js';
 import { RunReadModel } from './persistence/run.read-model.js';
 import { RunRepository } from './persistence/run.repository.js';
 import { SkillRunsReadModel } from './persistence/skill-runs.js';
@@ -48,9 +50,11 @@ class CatalogPortsModule {}
     ExecutionQueries,
     WaitingRuns,
     RunReadModel,
+    RunList,
+    RunSearch,
     ConversationRepository,
   ],
-  exports: [CreateRun, RunLifecycle, ExecutionQueries, WaitingRuns, RunRepository, ConversationRepository],
+  exports: [CreateRun, RunLifecycle, ExecutionQueries, WaitingRuns, RunRepository, RunSearch, ConversationRepository],
 })
 export class RunsModule implements OnModuleInit {
   constructor(

@@ -2,11 +2,13 @@ import { Body, Controller, Get, Header, HttpCode, Param, Post, Query } from '@ne
 import {
   ApiBadRequestResponse,
   ApiConflictResponse,
+  ApiForbiddenResponse,
   ApiNotFoundResponse,
   ApiOkResponse,
   ApiOperation,
   ApiParam,
   ApiPayloadTooLargeResponse,
+  ApiQuery,
   ApiTags,
   ApiUnprocessableEntityResponse,
 } from '@nestjs/swagger';
@@ -28,7 +30,8 @@ import { ListRuns } from '../application/list-runs.js';
 import { PrepareRun } from '../application/prepare-run.js';
 import type { RunView } from '../domain/run-view.js';
 import { CreateRunRequest, CreateRunResponse } from './create-run.dto.js';
-import { ListRunsQuery, ListRunsResponse } from './list-runs.dto.js';
+import { ListRunsQuery, ListRunsResponse, toRunFilter } from './list-runs.dto.js';
+import { METADATA_PARAMETER, MetadataPairs } from './metadata-pairs.js';
 import { RunResponse, toRunResponse } from './run.dto.js';
 import { TimelineResponse, toTimelineResponse } from './timeline.dto.js';
 
@@ -91,14 +94,33 @@ export class RunsController {
 
   @Get('runs')
   @RequirePermission('runs:read')
-  @ApiOperation({ operationId: 'listRuns', summary: 'List runs, the latest change first' })
+  @ApiOperation({
+    operationId: 'listRuns',
+    summary: 'List runs',
+    description:
+      'The runs of your team and your own, the latest change first unless you ask for another order. Filters are combined: a run ' +
+      'must match them all. No page repeats a run of an earlier one, and a run that does not change meanwhile is on one of them.',
+  })
+  @ApiQuery(METADATA_PARAMETER)
   @ApiOkResponse({ type: ListRunsResponse })
   @ApiBadRequestResponse({ description: 'A parameter is wrong; `errors` names it' })
-  async list(@CurrentCaller() caller: Caller, @Query() query: ListRunsQuery): Promise<ListRunsResponse> {
-    const { runs, nextCursor } = await this.listRuns.execute(caller, query);
+  @ApiForbiddenResponse({ description: 'Metadata filtering is switched off on this installation' })
+  @ApiNotFoundResponse({ description: 'No such ancestor run, or not one that the caller may know of' })
+  async list(
+    @CurrentCaller() caller: Caller,
+    @Query() query: ListRunsQuery,
+    @MetadataPairs() metadata: [key: string, value: string][],
+  ): Promise<ListRunsResponse> {
+    const page = await this.listRuns.execute(caller, {
+      filter: toRunFilter(query, metadata),
+      order: { sort: query.sort_by, order: query.sort_order },
+      limit: query.limit,
+      cursor: query.cursor,
+    });
+    if (page === undefined) throw Problem.notFound('ancestor run');
     return {
-      runs: await this.toResponses(runs),
-      page_info: { has_next_page: nextCursor !== undefined, next_cursor: nextCursor },
+      runs: await this.toResponses(page.runs),
+      page_info: { has_next_page: page.nextCursor !== undefined, next_cursor: page.nextCursor },
     };
   }
 

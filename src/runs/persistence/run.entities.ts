@@ -51,6 +51,14 @@ export class ConversationEntity {
 @Index('runs_queue', { synchronize: false })
 @Index('runs_team_updated', ['teamUid', 'updatedAt', 'id'], { where: 'team_uid IS NOT NULL' })
 @Index('runs_owner_updated', ['ownerUid', 'updatedAt', 'id'], { where: 'owner_uid IS NOT NULL' })
+@Index('runs_team_state', ['teamUid', 'state', 'updatedAt', 'id'], { where: 'team_uid IS NOT NULL' })
+@Index('runs_owner_state', ['ownerUid', 'state', 'updatedAt', 'id'], { where: 'owner_uid IS NOT NULL' })
+@Index('runs_team_long_lived', ['teamUid', 'updatedAt', 'id', 'createdAt'], {
+  where: `team_uid IS NOT NULL AND updated_at - created_at > interval '01:00:00'`,
+})
+@Index('runs_owner_long_lived', ['ownerUid', 'updatedAt', 'id', 'createdAt'], {
+  where: `owner_uid IS NOT NULL AND updated_at - created_at > interval '01:00:00'`,
+})
 @Index('runs_environment', ['environmentId', 'createdAt', 'id'], { where: 'environment_id IS NOT NULL' })
 @Index('runs_skill', ['skillSpec', 'createdAt', 'id'], { where: 'skill_spec IS NOT NULL' })
 @Index('runs_conversation', ['conversationId'], { where: 'conversation_id IS NOT NULL' })

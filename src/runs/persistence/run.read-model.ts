@@ -10,12 +10,13 @@ export interface RunVisibility {
   runId: string | null;
 }
 
-const RUN_COLUMNS = `
+/** The columns of a {@link RunView}, of `runs r` and {@link RUN_JOINS}. */
+export const RUN_COLUMNS = `
   r.id, r.title, r.state, d.prompt, d.agent_config, r.status_message, r.team_uid, r.owner_uid, r.creator_uid, r.executor_uid,
   r.source, r.worker_host, r.conversation_id, r.metadata, r.created_at, r.updated_at, r.started_at,
   x.run_seconds, x.sandbox_running`;
 
-const RUN_JOINS = `
+export const RUN_JOINS = `
   JOIN run_definitions d ON d.run_id = r.id
   CROSS JOIN LATERAL (
     SELECT extract(epoch FROM sum(coalesce(e.ended_at, now()) - e.started_at))::float8 AS run_seconds,
@@ -26,7 +27,7 @@ const RUN_JOINS = `
 
 const TIMELINE_LIMIT = 10_000;
 
-/** Lists and details of runs, as they are read. */
+/** Details of runs, as they are read. */
 @Injectable()
 export class RunReadModel {
   constructor(private readonly database: Database) {}
@@ -46,29 +47,6 @@ export class RunReadModel {
       [runId, visibility.teamUid, visibility.ownerUid, visibility.runId],
     );
     return rows.length === 1;
-  }
-
-  /** Newest change first. @param after the sort key of the last row of the page before */
-  async list(
-    visibility: RunVisibility,
-    page: { limit: number; after?: { updatedAt: string; id: string } },
-  ): Promise<RunView[]> {
-    return this.database.query<RunView>(
-      `SELECT ${RUN_COLUMNS}
-         FROM (SELECT * FROM runs r
-                WHERE (r.team_uid = $1 OR r.owner_uid = $2 OR r.id = $3)
-                  AND ($4::timestamptz IS NULL OR (r.updated_at, r.id) < ($4, $5))
-                ORDER BY r.updated_at DESC, r.id DESC LIMIT $6) r ${RUN_JOINS}
-        ORDER BY r.updated_at DESC, r.id DESC`,
-      [
-        visibility.teamUid,
-        visibility.ownerUid,
-        visibility.runId,
-        page.after?.updatedAt ?? null,
-        page.after?.id ?? null,
-        page.limit,
-      ],
-    );
   }
 
   timeline(runId: string): Promise<TimelineEventView[]> {

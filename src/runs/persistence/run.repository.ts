@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Queryable, Tx } from '../../kernel/persistence/database.js';
 import type { AgentConfig } from '../domain/agent-config.js';
 import type { RunSource } from '../domain/run-source.js';
+import { INSERT_SEARCH_CTES, SEARCH_INPUT_COLUMNS, searchInput } from './run-search.js';
 
 /** The columns of a new run, by their names in the tables. */
 export interface RunToInsert {
@@ -42,7 +43,7 @@ export class RunRepository {
          SELECT * FROM jsonb_to_recordset($1::jsonb) AS i (
            id uuid, title text, prompt text, agent_config jsonb, team_uid uuid, owner_uid uuid, creator_uid uuid,
            executor_uid uuid, source text, worker_host text, config_name text, model_id text, environment_id text,
-           skill_spec text, metadata jsonb)
+           skill_spec text, metadata jsonb, ${SEARCH_INPUT_COLUMNS})
        ), run AS (
          INSERT INTO runs (id, title, state, team_uid, owner_uid, creator_uid, executor_uid, source, worker_host,
                            config_name, model_id, environment_id, skill_spec, metadata)
@@ -50,10 +51,10 @@ export class RunRepository {
                 config_name, model_id, environment_id, skill_spec, metadata FROM input
        ), definition AS (
          INSERT INTO run_definitions (run_id, prompt, agent_config) SELECT id, prompt, agent_config FROM input
-       )
+       ), ${INSERT_SEARCH_CTES}
        INSERT INTO run_timeline_events (event_uuid, run_id, event_type, payload)
        SELECT gen_random_uuid(), id, 'oz_run_created', jsonb_build_object('source', source) FROM input`,
-      [JSON.stringify(runs)],
+      [JSON.stringify(runs.map((run) => ({ ...run, ...searchInput(run) })))],
     );
   }
 

@@ -1,0 +1,369 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../kernel/clock.js';
+import { Database } from '../../kernel/persistence/database.js';
+import { createdFacets, filterFacets, scopeFacet } from '../domain/run-facets.js';
+import type { RunFilter, RunOrder } from '../domain/run-filter.js';
+import type { RunView } from '../domain/run-view.js';
+import { termsOf } from '../domain/search-words.js';
+import { RunSearch } from './run-search.js';
+import { RUN_COLUMNS, RUN_JOINS, type RunVisibility } from './run.read-model.js';
+
+/** A place in an order, as text: runs without a skill stand in the second part of the order by agent, all else in the first. */
+export interface RunPosition {
+  part: number;
+  key: string;
+  id: string;
+}
+
+export interface RunListRequest extends RunOrder {
+  visibility: RunVisibility;
+  filter: RunFilter;
+  /** The place of the last run of the page before. */
+  after?: RunPosition;
+  /** Runs that changed after this moment are left out. */
+  asOf?: string;
+  limit: number;
+}
+
+/** A run with its place, and the moment at which it was read, as text. */
+export type ListedRun = RunView & { position: RunPosition; readAt: string };
+
+/**
+ * So many runs are filtered in the order of the list at first; if some match but not enough, so many; else the index is asked.
+ */
+const FIRST_SCAN = 400;
+const SECOND_SCAN = 4_000;
+/** What is searched for words lies apart from the runs, so that looking at it costs more. */
+const SECOND_SCAN_OF_WORDS = 3_000;
+/** So many times a page, where that is more. */
+const SECOND_SCAN_OF_PAGE = 40;
+
+/** As in the indexes `runs_*_long_lived`. */
+const LONG_LIVED_MS = 3_600_000;
+const IS_LONG_LIVED = `r.updated_at - r.created_at > interval '01:00:00'`;
+
+/** A part of an order that one index yields. */
+interface Part {
+  /** A column of `runs r` or `run_search s`. */
+  key: string;
+  type: 'timestamptz' | 'text';
+  of: 'runs' | 'search';
+  where?: string;
+}
+
+const PARTS: Record<RunOrder['sort'], Part[]> = {
+  updated_at: [{ key: 'r.updated_at', type: 'timestamptz', of: 'runs' }],
+  created_at: [{ key: 's.created_at', type: 'timestamptz', of: 'search' }],
+  title: [{ key: 's.title', type: 'text', of: 'search' }],
+  // Runs without a skill come last in either direction: two orders, one after the other.
+  agent: [
+    { key: 's.agent', type: 'text', of: 'search', where: `s.agent > ''` },
+    { key: 's.agent', type: 'text', of: 'search', where: `s.agent = ''` },
+  ],
+};
+
+/** The parameters of a statement that is put together. */
+class Parameters {
+  readonly values: unknown[] = [];
+
+  add(value: unknown, type: string): string {
+    this.values.push(value);
+    return `$${String(this.values.length)}::${type}`;
+  }
+}
+
+/**
+ * Lists of runs, fast whatever the filter, at a million runs of one team:
+ *
+ * 1. An index in the order of the list is read from the place of the cursor on, and what it yields is filtered. Filters that leave one
+ *    run in two hundred end here, after a few milliseconds.
+ * 2. What leaves fewer is found by its tokens in `run_search`, intersected within one GIN index; the matches are sorted.
+ *
+ * Everything of a page comes from one statement, hence from one moment.
+ */
+@Injectable()
+export class RunList {
+  constructor(
+    private readonly database: Database,
+    private readonly search: RunSearch,
+    private readonly clock: Clock,
+  ) {}
+
+  /** How deep an order is read before the index of tokens is asked; a test leaves it out to see the latter alone. */
+  scanDepths = (limit: number, looksAtWords: boolean): number[] => [
+    Math.max(FIRST_SCAN, 2 * limit),
+    Math.max(looksAtWords ? SECOND_SCAN_OF_WORDS : SECOND_SCAN, SECOND_SCAN_OF_PAGE * limit),
+  ];
+
+  /** @returns at most `limit` runs */
+  async read(request: RunListRequest): Promise<ListedRun[]> {
+    const words = await this.wordsOf(request);
+    if (words?.length === 0) return [];
+    const found: ListedRun[] = [];
+    for (const [index, part] of PARTS[request.sort].entries()) {
+      if (index < (request.after?.part ?? 0) || found.length >= request.limit) continue;
+      const after = request.after?.part === index ? request.after : undefined;
+      const limit = request.limit - found.length;
+      const rows = await this.readPart({ ...request, after, limit }, part, words);
+      found.push(
+        ...rows.map((row) => ({
+          ...row,
+          position: { part: index, key: row.key, id: row.id },
+          readAt: row.read_at,
+        })),
+      );
+    }
+    return found;
+  }
+
+  /** For each word of the search those that it may stand for; empty for a search without a word. */
+  private async wordsOf({ filter, visibility }: RunListRequest): Promise<string[][] | undefined> {
+    if (filter.q === undefined) return undefined;
+    const terms = termsOf(filter.q);
+    const scopes = scopesOf(visibility);
+    return scopes.length === 0 ? terms.map((term) => [term]) : this.search.meantBy(terms, scopes);
+  }
+
+  private async readPart(
+    request: RunListRequest,
+    part: Part,
+    words: string[][] | undefined,
+  ): Promise<ListedRow[]> {
+    const { limit } = request;
+    const filters = hasConditions(request.filter);
+    const looksAtWords = words !== undefined || request.filter.artifactType !== undefined;
+    const scans = filters ? this.scanDepths(limit, looksAtWords) : [limit];
+    for (const depth of scans) {
+      const { rows, scanned } = await this.fetch(request, scanSql(request, part, words, depth));
+      if (rows.length >= limit || scanned < depth || !filters) return rows;
+      // What is as rare as that would hardly fill a page of the deeper scan either.
+      if (rows.length === 0) break;
+    }
+    return (await this.fetch(request, matchSql(request, part, words, this.clock.now()))).rows;
+  }
+
+  private async fetch(
+    { order }: RunListRequest,
+    { ctes, parameters, key }: PageSql,
+  ): Promise<{ rows: ListedRow[]; scanned: number }> {
+    const rows = await this.database.query<ListedRow & { scanned: number }>(
+      `WITH ${ctes}
+       SELECT c.scanned, ${timeText('now()::timestamptz(3)')} AS read_at, v.*
+         FROM (SELECT count(*)::int AS scanned FROM scanned) c
+         LEFT JOIN (SELECT ${key} AS key, p.key AS sort_key, ${RUN_COLUMNS} FROM page p JOIN runs r ON r.id = p.id ${RUN_JOINS}) v ON true
+        ORDER BY v.sort_key ${order}, v.id ${order}`,
+      parameters.values,
+    );
+    return { rows: rows.filter(({ id }) => (id as string | null) !== null), scanned: rows[0]?.scanned ?? 0 };
+  }
+}
+
+type ListedRow = RunView & { key: string; read_at: string };
+
+/** The expressions `scanned` (what was looked at) and `page` (key and id of what is listed). */
+interface PageSql {
+  ctes: string;
+  parameters: Parameters;
+  /** The key as text. */
+  key: string;
+}
+
+const scopesOf = ({ teamUid, ownerUid }: RunVisibility): string[] =>
+  [teamUid, ownerUid].filter((uid) => uid !== null);
+
+const hasConditions = (filter: RunFilter): boolean =>
+  Object.values(filter).some((value) => value !== undefined);
+
+const timeText = (time: string): string =>
+  `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+const keyText = ({ type }: Part): string => (type === 'text' ? 'p.key' : timeText('p.key'));
+
+/** What stands behind the cursor in the direction of the list. */
+function keysetSql(
+  { after, order }: RunListRequest,
+  part: Part,
+  key: string,
+  id: string,
+  p: Parameters,
+): string[] {
+  if (after === undefined) return [];
+  const operator = order === 'asc' ? '>' : '<';
+  return [`(${key}, ${id}) ${operator} (${p.add(after.key, part.type)}, ${p.add(after.id, 'uuid')})`];
+}
+
+/** Conditions on `runs r`, one of which holds for a run that may be seen. */
+const ownersSql = ({ teamUid, ownerUid, runId }: RunVisibility, p: Parameters): string[] => [
+  ...(teamUid === null ? [] : [`r.team_uid = ${p.add(teamUid, 'uuid')}`]),
+  ...(ownerUid === null ? [] : [`r.owner_uid = ${p.add(ownerUid, 'uuid')}`]),
+  ...(runId === null ? [] : [`r.id = ${p.add(runId, 'uuid')}`]),
+];
+
+/** Conditions on `runs r` of what changes: the state, and when it last changed. */
+function changingSql({ filter, asOf }: RunListRequest, p: Parameters): string[] {
+  return [
+    ...(filter.states ? [`r.state = ANY (${p.add(filter.states, 'text[]')})`] : []),
+    ...(filter.updatedAfter ? [`r.updated_at > ${p.add(filter.updatedAfter, 'timestamptz')}`] : []),
+    ...(asOf === undefined ? [] : [`r.updated_at <= ${p.add(asOf, 'timestamptz')}`]),
+  ];
+}
+
+/** Conditions on `runs r` of what never changes. */
+function lastingSql(filter: RunFilter, p: Parameters): string[] {
+  const equal = (column: string, value: string | undefined, type = 'text'): string[] =>
+    value === undefined ? [] : [`r.${column} = ${p.add(value, type)}`];
+  return [
+    ...equal('config_name', filter.name),
+    ...equal('model_id', filter.modelId),
+    ...equal('creator_uid', filter.creatorUid, 'uuid'),
+    ...equal('executor_uid', filter.executorUid, 'uuid'),
+    ...equal('source', filter.source),
+    ...equal('skill_spec', filter.skillSpec),
+    ...equal('schedule_id', filter.scheduleId, 'uuid'),
+    ...(filter.executionLocation === undefined
+      ? []
+      : [`r.source ${filter.executionLocation === 'LOCAL' ? '=' : '<>'} 'LOCAL'`]),
+    ...(filter.environmentId === null
+      ? ['r.environment_id IS NULL']
+      : equal('environment_id', filter.environmentId)),
+    ...(filter.ancestorRunId === undefined
+      ? []
+      : [`${p.add(filter.ancestorRunId, 'uuid')} = ANY (r.ancestor_ids)`]),
+    ...(filter.metadata ?? []).map(
+      ([key, value]) => `r.metadata ->> ${p.add(key, 'text')} = ${p.add(value, 'text')}`,
+    ),
+    ...createdSql(filter, 'r.created_at', p),
+  ];
+}
+
+const createdSql = ({ createdAfter, createdBefore }: RunFilter, column: string, p: Parameters): string[] => [
+  ...(createdAfter ? [`${column} > ${p.add(createdAfter, 'timestamptz')}`] : []),
+  ...(createdBefore ? [`${column} < ${p.add(createdBefore, 'timestamptz')}`] : []),
+];
+
+/** Conditions on `run_search s`: a word of each group. */
+const wordsSql = (words: string[][] | undefined, p: Parameters): string[] =>
+  (words ?? []).map((group) => `s.words && ${p.add(group, 'text[]')}`);
+
+/** Reads an index in the order of the list, no deeper than `depth`, and filters what it yields. */
+function scanSql(request: RunListRequest, part: Part, words: string[][] | undefined, depth: number): PageSql {
+  const p = new Parameters();
+  const { filter, order, limit } = request;
+  const lanes = part.of === 'runs' ? runLanes(request, part, p) : searchLanes(request, part, p);
+  const artifact =
+    filter.artifactType === undefined
+      ? []
+      : [`s.facets @> ${p.add(filterFacets({ artifactType: filter.artifactType }), 'text[]')}`];
+  const ofSearch = [...wordsSql(words, p), ...artifact];
+  const conditions = [...changingSql(request, p), ...lastingSql(filter, p), ...ofSearch];
+  const direction = `key ${order}, id ${order}`;
+  // Each by itself: PostgreSQL sorts a UNION ALL whose branches differ in the first column of their index.
+  const limited = (lane: string): string => `(${lane} ORDER BY ${direction} LIMIT ${String(depth)})`;
+  const filtered =
+    conditions.length === 0
+      ? ''
+      : `CROSS JOIN LATERAL (
+          SELECT 1 FROM runs r ${ofSearch.length > 0 ? 'JOIN run_search s ON s.run_id = r.id' : ''}
+           WHERE r.id = x.id AND ${conditions.join(' AND ')} OFFSET 0) matching`;
+  return {
+    key: keyText(part),
+    parameters: p,
+    ctes: `scanned AS MATERIALIZED (
+         SELECT key, id FROM (${lanes.map(limited).join(' UNION ALL ')}) lanes ORDER BY ${direction} LIMIT ${String(depth)}
+       ), page AS MATERIALIZED (
+         SELECT x.key, x.id FROM scanned x ${filtered} ORDER BY ${direction} LIMIT ${String(limit)}
+       )`,
+  };
+}
+
+/** One lane for each owner, and for each state that is asked for: together they are merged in order from one index each. */
+function runLanes(request: RunListRequest, part: Part, p: Parameters): string[] {
+  const { visibility, filter, order, asOf } = request;
+  const lane = (conditions: string[]): string =>
+    `SELECT r.updated_at AS key, r.id FROM runs r WHERE ${conditions.join(' AND ')}`;
+  const bounds = [
+    ...keysetSql(request, part, part.key, 'r.id', p),
+    // What was created after a moment did not change before it.
+    ...[filter.updatedAfter, filter.createdAfter]
+      .filter((bound) => bound !== undefined)
+      .map((bound) => `r.updated_at > ${p.add(bound, 'timestamptz')}`),
+    ...(asOf === undefined ? [] : [`r.updated_at <= ${p.add(asOf, 'timestamptz')}`]),
+  ];
+  const owners = ownersSql(visibility, p);
+  const states = filter.states?.map((state) => [`r.state = ${p.add(state, 'text')}`]) ?? [[]];
+  if (filter.createdBefore === undefined || order === 'asc') {
+    return owners.flatMap((owner) => states.map((state) => lane([owner, ...state, ...bounds])));
+  }
+  // Runs that were created before a moment changed soon after it at the latest, but for the long-lived ones.
+  const created = p.add(filter.createdBefore, 'timestamptz');
+  const soonAfter = p.add(new Date(filter.createdBefore.getTime() + LONG_LIVED_MS), 'timestamptz');
+  const late = [`r.updated_at >= ${soonAfter}`, IS_LONG_LIVED, `r.created_at < ${created}`];
+  return owners.flatMap((owner) => [
+    ...states.map((state) => lane([owner, ...state, ...bounds, `r.updated_at < ${soonAfter}`])),
+    lane([owner, ...bounds, ...late]),
+  ]);
+}
+
+function searchLanes(request: RunListRequest, part: Part, p: Parameters): string[] {
+  const { visibility, filter, sort } = request;
+  const conditions = [
+    ...(part.where === undefined ? [] : [part.where]),
+    ...keysetSql(request, part, part.key, 's.run_id', p),
+    ...(sort === 'created_at' ? createdSql(filter, 's.created_at', p) : []),
+  ];
+  const owners =
+    visibility.runId === null
+      ? scopesOf(visibility).map((uid) => `s.scope_uid = ${p.add(uid, 'uuid')}`)
+      : [`s.run_id = ${p.add(visibility.runId, 'uuid')}`];
+  return owners.map(
+    (owner) =>
+      `SELECT ${part.key} AS key, s.run_id AS id FROM run_search s WHERE ${[owner, ...conditions].join(' AND ')}`,
+  );
+}
+
+/**
+ * Finds all that match by their tokens, else by their state and time, and sorts them. The place of the cursor is compared outside of a fence
+ * (OFFSET 0): within reach the planner would take it for the most selective condition and walk the index of the order.
+ */
+function matchSql(request: RunListRequest, part: Part, words: string[][] | undefined, now: Date): PageSql {
+  const p = new Parameters();
+  const { filter, order, limit, visibility } = request;
+  const tokens = filterFacets(filter);
+  const created = createdFacets({ after: filter.createdAfter, before: filter.createdBefore, now });
+  const changing = changingSql(request, p);
+  const select = `SELECT ${part.key} AS key,`;
+  let found: string;
+  if (tokens.length > 0 || words !== undefined || changing.length === 0) {
+    const indexed = tokens.length > 0 || words !== undefined;
+    const ofSearch = [
+      ...(part.where === undefined ? [] : [part.where]),
+      ...createdSql(filter, 's.created_at', p),
+      ...wordsSql(words, p),
+    ];
+    if (tokens.length > 0) ofSearch.push(`s.facets @> ${p.add(tokens, 'text[]')}`);
+    if (indexed && created !== undefined) ofSearch.push(`s.facets && ${p.add(created, 'text[]')}`);
+    if (visibility.runId !== null) ofSearch.push(`s.run_id = ${p.add(visibility.runId, 'uuid')}`);
+    else if (indexed) ofSearch.push(`s.facets && ${p.add(scopesOf(visibility).map(scopeFacet), 'text[]')}`);
+    else ofSearch.push(`s.scope_uid = ANY (${p.add(scopesOf(visibility), 'uuid[]')})`);
+    const ofRuns = ['r.id = s.run_id', ...changing].join(' AND ');
+    const needsRuns = part.of === 'runs' || changing.length > 0;
+    found = `${select} s.run_id AS id FROM run_search s
+      ${needsRuns ? `CROSS JOIN LATERAL (SELECT r.updated_at FROM runs r WHERE ${ofRuns} OFFSET 0) r` : ''}
+      WHERE ${ofSearch.join(' AND ')}`;
+  } else {
+    const owners = ownersSql(visibility, p).join(' OR ');
+    const ofKey = ['s.run_id = r.id', ...(part.where === undefined ? [] : [part.where])].join(' AND ');
+    found = `${select} r.id FROM runs r
+      ${part.of === 'search' ? `CROSS JOIN LATERAL (SELECT s.* FROM run_search s WHERE ${ofKey} OFFSET 0) s` : ''}
+      WHERE ${[`(${owners})`, ...createdSql(filter, 'r.created_at', p), ...changing].join(' AND ')}`;
+  }
+  const keyset = keysetSql(request, part, 'm.key', 'm.id', p);
+  return {
+    key: keyText(part),
+    parameters: p,
+    ctes: `scanned AS (SELECT 1 WHERE false), page AS MATERIALIZED (
+         SELECT m.key, m.id FROM (${found} OFFSET 0) m
+          ${keyset.length > 0 ? `WHERE ${keyset.join(' AND ')}` : ''} ORDER BY m.key ${order}, m.id ${order} LIMIT ${String(limit)}
+       )`,
+  };
+}
