@@ -54,7 +54,15 @@ class CatalogPortsModule {}
     RunSearch,
     ConversationRepository,
   ],
-  exports: [CreateRun, RunLifecycle, ExecutionQueries, WaitingRuns, RunRepository, RunSearch, ConversationRepository],
+  exports: [
+    CreateRun,
+    RunLifecycle,
+    ExecutionQueries,
+    WaitingRuns,
+    RunRepository,
+    RunSearch,
+    ConversationRepository,
+  ],
 })
 export class RunsModule implements OnModuleInit {
   constructor(
