@@ -71,7 +71,7 @@ describe('millwright', () => {
     const { code, out, err } = await millwright('me');
     expect([code, err]).toEqual([0, '']);
     expect(out).toMatch(/^user +Admin/);
-    expect(out).toMatch(new RegExp(`^\\* +${await firstTeam(server.dataSource)} .* admin `, 'm'));
+    expect(out).toMatch(new RegExp(`^\\* +${await firstTeam(server.dataSource)} .* admin`, 'm'));
     expect(await json('me')).toEqual((await server.call('GET', '/v1/me')).body);
   });
 
