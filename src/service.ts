@@ -49,7 +49,7 @@ export class Service {
     await mkdir(config.dataDir, { recursive: true });
     const databaseUrl = new DatabaseUrl(await this.openDatabase());
     const applied = await migrate(databaseUrl.value);
-    if (applied.length > 0) say(`Database migrated: ${applied.join(', ')}`);
+    if (applied.length > 0) say(`Database migrated (${String(applied.length)} migrations)`);
 
     this.dataSource = createDataSource({ url: databaseUrl.value, poolSize: config.databasePoolSize });
     await this.dataSource.initialize();

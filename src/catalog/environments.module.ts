@@ -1,4 +1,6 @@
 import { Module } from '@nestjs/common';
+import { EnvironmentManagementController } from './api/environment-management.controller.js';
+import { EnvironmentResponses } from './api/environment-responses.js';
 import { EnvironmentSharesController } from './api/environment-shares.controller.js';
 import { EnvironmentsController } from './api/environments.controller.js';
 import { CreateEnvironment } from './application/create-environment.js';
@@ -16,8 +18,9 @@ import { EnvironmentRepository } from './persistence/environment.repository.js';
 
 /** Environments and their shares. `EnvironmentRuns` is bound by the runs module, for the whole application. */
 @Module({
-  controllers: [EnvironmentsController, EnvironmentSharesController],
+  controllers: [EnvironmentsController, EnvironmentManagementController, EnvironmentSharesController],
   providers: [
+    EnvironmentResponses,
     Environments,
     ListEnvironments,
     OpenEnvironmentLink,

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { lchownSync, lstatSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { inheritedEnvironment } from '../../config/host-environment.js';
 import { binaryPath, copyBinaries, EmbeddedPostgresError, type Binaries } from './binaries.js';
 
 export interface Account {
@@ -63,8 +64,7 @@ export function chooseLauncher(binaries: Binaries, dataDir: string, present: Acc
 /** The service's own environment holds secrets, and the server's is readable to all of its account. */
 export function minimalEnvironment(): NodeJS.ProcessEnv {
   const kept = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot', 'SystemDrive'];
-  // eslint-disable-next-line no-restricted-properties -- the child's surroundings, not our configuration
-  return { ...Object.fromEntries(kept.map((name) => [name, process.env[name]])), LC_ALL: 'C' };
+  return { ...inheritedEnvironment(kept), LC_ALL: 'C' };
 }
 
 /** Gives a file or tree to its new owner; lchown, because the previous owner may have planted links in it. */
