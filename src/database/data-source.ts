@@ -18,6 +18,7 @@ import {
   RunDefinitionEntity,
   RunEntity,
   RunExecutionEntity,
+  RunMessageEntity,
   RunTimelineEventEntity,
 } from '../runs/persistence/run.entities.js';
 import { RunSearchEntity, RunWordEntity } from '../runs/persistence/run-search.entities.js';
@@ -28,6 +29,7 @@ import { AgentsAndPermissions1763683200004 } from './migrations/1763683200004-ag
 import { Catalog1763683200005 } from './migrations/1763683200005-catalog.js';
 import { RunOrigins1763683200006 } from './migrations/1763683200006-run-origins.js';
 import { RunSearch1763683200007 } from './migrations/1763683200007-run-search.js';
+import { RunMessages1763683200010 } from './migrations/1763683200010-run-messages.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -60,6 +62,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunEntity,
       RunDefinitionEntity,
       RunExecutionEntity,
+      RunMessageEntity,
       RunTimelineEventEntity,
       RunSearchEntity,
       RunWordEntity,
@@ -73,6 +76,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       Catalog1763683200005,
       RunOrigins1763683200006,
       RunSearch1763683200007,
+      RunMessages1763683200010,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

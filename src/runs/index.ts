@@ -7,5 +7,6 @@ export { ConversationRepository } from './persistence/conversation.repository.js
 export { ExecutionQueries } from './persistence/execution-queries.js';
 export type { AssignedRun, ExecutionRef, WorkerPool } from './persistence/run-transitions.js';
 export { type ExecutionFacts, RunRepository } from './persistence/run.repository.js';
+export { RunMessageRepository } from './persistence/run-message.repository.js';
 export { WaitingRuns } from './persistence/waiting-runs.js';
 export { RunsModule } from './runs.module.js';

@@ -5,6 +5,7 @@ import { ConversationsController } from './api/conversations.controller.js';
 import { RunsController } from './api/runs.controller.js';
 import { CancelRun } from './application/cancel-run.js';
 import { CreateRun } from './application/create-run.js';
+import { FollowUpRun } from './application/follow-up-run.js';
 import { GetRun } from './application/get-run.js';
 import { ListRuns } from './application/list-runs.js';
 import { NormaliseConversation } from './application/normalise-conversation.js';
@@ -14,6 +15,7 @@ import { RunLifecycle } from './application/run-lifecycle.js';
 import { ConversationRepository } from './persistence/conversation.repository.js';
 import { EnvironmentRunsReadModel } from './persistence/environment-runs.js';
 import { ExecutionQueries } from './persistence/execution-queries.js';
+import { RunMessageRepository } from './persistence/run-message.repository.js';
 import { RunTransitions } from './persistence/run-transitions.js';
 import { RunList } from './persistence/run-list.js';
 import { RunSearch } from './persistence/run-search.js';
@@ -42,10 +44,12 @@ class CatalogPortsModule {}
     ListRuns,
     GetRun,
     CancelRun,
+    FollowUpRun,
     ReadConversation,
     NormaliseConversation,
     RunLifecycle,
     RunRepository,
+    RunMessageRepository,
     RunTransitions,
     ExecutionQueries,
     WaitingRuns,
@@ -60,6 +64,7 @@ class CatalogPortsModule {}
     ExecutionQueries,
     WaitingRuns,
     RunRepository,
+    RunMessageRepository,
     RunSearch,
     ConversationRepository,
   ],

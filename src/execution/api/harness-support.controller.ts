@@ -67,13 +67,18 @@ export class HarnessSupportController {
   @Post('resolve-prompt')
   @HttpCode(200)
   @RequirePermission('execution:report')
-  @ApiOperation({ operationId: 'resolvePrompt', summary: 'Get the texts for the agent' })
+  @ApiOperation({
+    operationId: 'resolvePrompt',
+    summary: 'Get the texts for the agent',
+    description:
+      'The prompt and the follow-ups that wait, for a continuation the follow-ups alone. They are delivered with this; a repeated call gets the same.',
+  })
   @ApiOkResponse({ type: ResolvedPromptDto })
   resolvePrompt(
     @CurrentExecution() execution: RunCaller,
     @Body() _request: EmptyRequestDto,
   ): Promise<ResolvedPromptDto> {
-    return this.report.resolvePrompt(execution);
+    return this.transactor.run((tx) => this.report.resolvePrompt(tx, execution));
   }
 
   @Post('external-conversation')

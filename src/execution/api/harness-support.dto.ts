@@ -104,6 +104,12 @@ export class ResolvedPromptDto implements ResolvedPrompt {
    * @example "You maintain the web shop."
    */
   system_prompt?: string;
+
+  /**
+   * Set when a continuation brings no new message.
+   * @example "Go on where you stopped."
+   */
+  resumption_prompt?: string;
 }
 
 /** Opens the conversation of the run. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../config/app-config.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import { newUuid } from '../../kernel/ids.js';
-import { Database, type Tx } from '../../kernel/persistence/database.js';
+import { Database, type Queryable, type Tx } from '../../kernel/persistence/database.js';
 import { ObjectStorage, type UploadTarget } from '../../kernel/storage/object-storage.js';
 import {
   classifyFailure,
@@ -11,6 +11,7 @@ import {
   type ExecutionFacts,
   type ExecutionRef,
   RunLifecycle,
+  RunMessageRepository,
   RunRepository,
 } from '../../runs/index.js';
 import { GrantedSecrets } from './granted-secrets.js';
@@ -38,6 +39,7 @@ export class ReportExecution {
   constructor(
     private readonly lifecycle: RunLifecycle,
     private readonly runs: RunRepository,
+    private readonly messages: RunMessageRepository,
     private readonly conversations: ConversationRepository,
     private readonly grantedSecrets: GrantedSecrets,
     private readonly storage: ObjectStorage,
@@ -66,16 +68,29 @@ export class ReportExecution {
     };
   }
 
-  /** A run without a prompt of its own carries out its skill: the instructions are the prompt then. */
-  async resolvePrompt(execution: ExecutionRef): Promise<ResolvedPrompt> {
-    await this.heartbeat(execution);
-    const { prompt, agentConfig } = await this.factsOf(execution);
-    if (prompt === '') return { prompt: agentConfig.base_prompt ?? '' };
-    return { prompt, system_prompt: agentConfig.base_prompt };
+  /**
+   * The first execution gets the run's prompt and the follow-ups that came before it, a later one the follow-ups alone; asked again,
+   * the same. A run without a prompt of its own carries out its skill: the instructions are the prompt then.
+   */
+  async resolvePrompt(tx: Tx, execution: ExecutionRef): Promise<ResolvedPrompt> {
+    await this.holdLease(tx, execution);
+    const { isFirst, messages } = await this.messages.deliverPrompt(tx, execution);
+    const { prompt, agentConfig } = await this.factsOf(execution, tx);
+    const carriesOutSkill = isFirst && prompt === '';
+    const opening = carriesOutSkill ? agentConfig.base_prompt : isFirst ? prompt : undefined;
+    const text = [opening, ...messages].filter(Boolean).join('\n\n');
+    return {
+      prompt: text,
+      system_prompt: carriesOutSkill ? undefined : agentConfig.base_prompt,
+      resumption_prompt: text === '' ? 'Go on where you stopped.' : undefined,
+    };
   }
 
-  private async factsOf({ runId }: ExecutionRef): Promise<ExecutionFacts> {
-    const facts = await this.runs.executionFacts(this.database, runId);
+  private async factsOf(
+    { runId }: ExecutionRef,
+    database: Queryable = this.database,
+  ): Promise<ExecutionFacts> {
+    const facts = await this.runs.executionFacts(database, runId);
     if (facts === undefined) throw Problem.notFound('run');
     return facts;
   }
@@ -113,7 +128,7 @@ export class ReportExecution {
 
   /**
    * Where the raw transcript is to be put; each execution writes its own object, so one that has lost its lease cannot overwrite
-   * its successor's.
+   * its successor's. It begins with what was there before, so that the conversation never has less than it had.
    */
   async transcriptTarget(
     tx: Tx,
@@ -125,12 +140,20 @@ export class ReportExecution {
     const conversation = await this.conversations.ofRun(tx, execution.runId);
     if (conversation?.id !== conversationId) throw Problem.notFound('conversation of this run');
     const key = `conversations/${conversationId}/${String(execution.executionId)}.jsonl`;
+    if (conversation.transcript_key !== key) {
+      await this.copyTranscript(conversation.transcript_key, key);
+    }
     await this.conversations.setTranscript(tx, conversationId, key);
     return this.storage.uploadTarget(key, {
       contentType: 'application/x-ndjson',
       maxBytes: MAX_TRANSCRIPT_BYTES,
       origin,
     });
+  }
+
+  private async copyTranscript(from: string | null, to: string): Promise<void> {
+    const earlier = from === null ? undefined : await this.storage.open(from);
+    if (earlier !== undefined) await this.storage.put(to, earlier.body, MAX_TRANSCRIPT_BYTES);
   }
 
   /** The outcome as the agent sees it. The first outcome of a run stands. */

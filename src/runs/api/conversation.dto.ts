@@ -237,3 +237,12 @@ export class ConversationResponse implements Conversation {
   /** Its steps in their order. */
   steps: StepResponse[];
 }
+
+/** Where a link leads. */
+export class ConversationLinkResponse {
+  /**
+   * The conversation; absent while an agent is at work on it, or when there is none.
+   * @example "019c3f0e-8a10-7c1f-b1f6-0d4f3ad1a0b7"
+   */
+  conversation_id?: string;
+}

@@ -18,7 +18,7 @@ const MAX_PROMPT_CHARACTERS = 1_000_000;
 /** A run to start. */
 export class CreateRunRequest {
   /**
-   * What the agent is to do; required unless a skill is given. With the model `script` its fenced bash blocks are executed in their order.
+   * What the agent is to do; required unless a skill or `conversation_id` is given. With the model `script` its fenced bash blocks are executed in their order.
    * @example "Say where you are:\n```bash\nhostname\n```"
    */
   @IsOptional()
@@ -37,6 +37,14 @@ export class CreateRunRequest {
   @IsNotEmpty()
   @MaxLength(1024)
   skill?: string;
+
+  /**
+   * The conversation to continue, of a run that you can read. One run at a time continues a conversation.
+   * @example "019c3f0e-8a10-7c1f-b1f6-0d4f3ad1a0b7"
+   */
+  @IsOptional()
+  @IsUUID()
+  conversation_id?: string;
 
   /**
    * A title; left out, the first line of the prompt.

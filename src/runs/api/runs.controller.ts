@@ -24,12 +24,15 @@ import { Problem } from '../../kernel/errors/problem.js';
 import { UuidParam } from '../../kernel/http/uuid-param.pipe.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import { CancelRun } from '../application/cancel-run.js';
+import { conversationIsBusy } from '../application/conversation-is-busy.js';
 import { CreateRun } from '../application/create-run.js';
+import { FollowUpRun } from '../application/follow-up-run.js';
 import { GetRun } from '../application/get-run.js';
 import { ListRuns } from '../application/list-runs.js';
 import { PrepareRun } from '../application/prepare-run.js';
 import type { RunView } from '../domain/run-view.js';
 import { CreateRunRequest, CreateRunResponse } from './create-run.dto.js';
+import { FollowUpRequest, FollowUpResponse } from './follow-up.dto.js';
 import { ListRunsQuery, ListRunsResponse, toRunFilter } from './list-runs.dto.js';
 import { METADATA_PARAMETER, MetadataPairs } from './metadata-pairs.js';
 import { RunResponse, toRunResponse } from './run.dto.js';
@@ -45,6 +48,7 @@ export class RunsController {
     private readonly listRuns: ListRuns,
     private readonly getRun: GetRun,
     private readonly cancelRun: CancelRun,
+    private readonly followUpRun: FollowUpRun,
     private readonly principals: PrincipalDirectory,
   ) {}
 
@@ -54,6 +58,7 @@ export class RunsController {
   @ApiOperation({ operationId: 'createRun', summary: 'Start a run' })
   @ApiOkResponse({ type: CreateRunResponse, description: 'The run is queued' })
   @ApiBadRequestResponse({ description: 'A field is wrong; `errors` names it' })
+  @ApiConflictResponse({ description: 'Another run continues the conversation at the moment' })
   @ApiPayloadTooLargeResponse({ description: 'The body is larger than 72 MiB' })
   async create(
     @CurrentAccount() caller: AccountCaller,
@@ -62,6 +67,7 @@ export class RunsController {
     const prepared = await this.prepareRun.execute(caller, {
       prompt: request.prompt,
       skill: request.skill,
+      conversationId: request.conversation_id,
       config: request.config,
       title: request.title,
       team: request.team,
@@ -84,6 +90,7 @@ export class RunsController {
   })
   @ApiOkResponse({ type: CreateRunResponse, description: 'The run is queued' })
   @ApiBadRequestResponse({ description: 'A field is wrong; `errors` names it' })
+  @ApiConflictResponse({ description: 'Another run continues the conversation at the moment' })
   @ApiPayloadTooLargeResponse({ description: 'The body is larger than 72 MiB' })
   createAlias(
     @CurrentAccount() caller: AccountCaller,
@@ -188,6 +195,50 @@ export class RunsController {
           detail: 'The run is PENDING: it was just sent to a worker. Try again in a moment',
           retryable: true,
         });
+    }
+  }
+
+  @Post('runs/:runId/followups')
+  @HttpCode(200)
+  @RequirePermission('runs:write')
+  @ApiOperation({
+    operationId: 'followUpRun',
+    summary: 'Send a follow-up message to a run',
+    description:
+      'A run that waits gets it with its prompt, one that works as the next message of its agent; one that has ended is queued again and resumes its conversation.',
+  })
+  @ApiParam({ name: 'runId', format: 'uuid' })
+  @ApiOkResponse({ type: FollowUpResponse, description: 'Accepted; observe the run' })
+  @ApiBadRequestResponse({
+    description: 'An empty message to a run that has no saved conversation to continue',
+  })
+  @ApiForbiddenResponse({ description: 'Too many messages wait for the agent already' })
+  @ApiNotFoundResponse({ description: 'No such run, or not one that the caller may know of' })
+  @ApiConflictResponse({ description: 'The run has ended and another one continues its conversation' })
+  async followUp(
+    @CurrentAccount() caller: AccountCaller,
+    @Param('runId', UuidParam) runId: string,
+    @Body() request: FollowUpRequest,
+  ): Promise<FollowUpResponse> {
+    const outcome = await this.transactor.run((tx) => this.followUpRun.execute(tx, caller, runId, request));
+    switch (outcome) {
+      case 'accepted':
+        return {};
+      case 'not_found':
+        throw Problem.notFound('run');
+      case 'empty':
+        throw Problem.invalid([
+          {
+            field: 'message',
+            message: 'may be empty only where it continues the saved conversation of a run that has ended',
+          },
+        ]);
+      case 'too_many':
+        throw new Problem('budget_exceeded', {
+          detail: 'At most 100 messages of 5,000,000 characters in all wait for the agent of a run',
+        });
+      case 'conversation_busy':
+        throw conversationIsBusy();
     }
   }
 

@@ -3,6 +3,7 @@ import type { Ownership } from '../../identities/index.js';
 import { newUuid } from '../../kernel/ids.js';
 import type { Tx } from '../../kernel/persistence/database.js';
 import { Signals } from '../../kernel/persistence/signals.js';
+import { conversationIsBusy } from './conversation-is-busy.js';
 import { type AgentConfig, workerHostOf } from '../domain/agent-config.js';
 import { deriveTitle } from '../domain/derive-title.js';
 import type { RunSource } from '../domain/run-source.js';
@@ -11,6 +12,8 @@ import { RunRepository } from '../persistence/run.repository.js';
 
 export interface NewRun {
   prompt: string;
+  /** The conversation that it continues; the creator must be allowed to. */
+  conversationId?: string;
   title?: string;
   owner: Ownership;
   creatorUid: string;
@@ -29,11 +32,15 @@ export class CreateRun {
     private readonly signals: Signals,
   ) {}
 
-  /** Queues the run; dispatchers are woken once the transaction has committed. */
+  /**
+   * Queues the run; dispatchers are woken once the transaction has committed.
+   *
+   * @throws Problem 409 when another run that has not ended continues the conversation
+   */
   async execute(tx: Tx, run: NewRun): Promise<{ runId: string; state: RunState }> {
     const runId = newUuid();
     const { config } = run;
-    await this.runs.insert(tx, [
+    const inserted = await this.runs.insert(tx, [
       {
         id: runId,
         title: run.title ?? deriveTitle(run.prompt),
@@ -50,8 +57,10 @@ export class CreateRun {
         environment_id: config.environment_id ?? null,
         skill_spec: config.skill_spec ?? null,
         metadata: run.metadata ?? {},
+        conversation_id: run.conversationId ?? null,
       },
     ]);
+    if (!inserted.includes(runId)) throw conversationIsBusy();
     tx.afterCommit(() => {
       this.signals.send('run_queued', null);
     });

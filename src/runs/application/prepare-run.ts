@@ -12,13 +12,17 @@ import { Problem } from '../../kernel/errors/problem.js';
 import { Database } from '../../kernel/persistence/database.js';
 import { type AgentConfig, resolveAgentConfig, workerHostOf } from '../domain/agent-config.js';
 import type { RunSource } from '../domain/run-source.js';
+import { ConversationRepository } from '../persistence/conversation.repository.js';
 import type { NewRun } from './create-run.js';
+import { runVisibility } from './run-visibility.js';
 
 /** A run as a caller asks for it. */
 export interface RunRequest {
   prompt?: string;
   skill?: string;
   config?: AgentConfig;
+  /** The conversation that the run continues. */
+  conversationId?: string;
   title?: string;
   team?: boolean;
   agentIdentityUid?: string;
@@ -40,6 +44,7 @@ export class PrepareRun {
     private readonly environments: Environments,
     private readonly models: Models,
     private readonly resolveSkill: ResolveSkill,
+    private readonly conversations: ConversationRepository,
     private readonly database: Database,
   ) {}
 
@@ -57,10 +62,12 @@ export class PrepareRun {
     await this.checkEnvironment(caller, config);
     this.checkModel(config);
     const skill = await this.applySkill(caller, request.skill ?? config.skill_spec, config);
-    if (!request.prompt && skill === undefined)
-      throw invalid('prompt', 'is required unless a skill is given');
+    await this.checkConversation(caller, request.conversationId);
+    if (!request.prompt && skill === undefined && request.conversationId === undefined)
+      throw invalid('prompt', 'is required unless a skill or conversation_id is given');
     return {
       prompt: request.prompt ?? '',
+      conversationId: request.conversationId,
       title: request.title ?? (request.prompt ? undefined : skill?.name),
       owner,
       creatorUid: await this.creatorFor(caller, request.onBehalfOf),
@@ -110,6 +117,13 @@ export class PrepareRun {
       throw invalid('on_behalf_of', 'must be the uid or e-mail address of a member of the team');
     }
     return person.userUid;
+  }
+
+  private async checkConversation(caller: AccountCaller, id: string | undefined): Promise<void> {
+    if (id === undefined) return;
+    if ((await this.conversations.findVisible(this.database, id, runVisibility(caller))) === undefined) {
+      throw invalid('conversation_id', 'must be the conversation of a run that you can read');
+    }
   }
 
   private async checkEnvironment(caller: AccountCaller, config: AgentConfig): Promise<void> {

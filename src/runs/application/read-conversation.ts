@@ -15,6 +15,11 @@ export type ConversationOutcome =
   | { outcome: 'not_found' }
   | { outcome: 'format_not_supported'; format: string };
 
+export type TranscriptOutcome =
+  { outcome: 'found'; url: string } | { outcome: 'not_found' } | { outcome: 'built_in_format' };
+
+const BUILT_IN_FORMAT = 'millwright_script';
+
 /** Reads conversations: the kept steps once an execution has ended, before that what its transcript holds so far. */
 @Injectable()
 export class ReadConversation {
@@ -26,7 +31,14 @@ export class ReadConversation {
   ) {}
 
   async ofRun(caller: Caller, runId: string): Promise<ConversationOutcome> {
-    const conversation = await this.find(caller, runId);
+    return this.read(await this.find(caller, runId));
+  }
+
+  async byId(caller: Caller, id: string): Promise<ConversationOutcome> {
+    return this.read(await this.conversations.findVisible(this.database, id, runVisibility(caller)));
+  }
+
+  private async read(conversation: ConversationRow | undefined): Promise<ConversationOutcome> {
     if (conversation === undefined) return { outcome: 'not_found' };
     const kept = await this.keptSteps(conversation);
     if (kept !== undefined) return found(conversation, kept);
@@ -35,11 +47,27 @@ export class ReadConversation {
 
   /** A URL of the raw transcript that expires; undefined when there is none. */
   async transcriptUrl(caller: Caller, runId: string): Promise<string | undefined> {
-    const conversation = await this.find(caller, runId);
+    return this.urlOf(await this.find(caller, runId), runId);
+  }
+
+  /** The same of a conversation, which is for the formats that their own agents can read. */
+  async transcriptUrlById(caller: Caller, id: string): Promise<TranscriptOutcome> {
+    const conversation = await this.conversations.findVisible(this.database, id, runVisibility(caller));
+    if (conversation?.format === BUILT_IN_FORMAT) return { outcome: 'built_in_format' };
+    const url = await this.urlOf(conversation, id);
+    return url === undefined ? { outcome: 'not_found' } : { outcome: 'found', url };
+  }
+
+  /** Whether the link to a conversation leads there: it exists and no agent is at work on it. */
+  isAtRest(id: string): Promise<boolean> {
+    return this.conversations.isAtRest(this.database, id);
+  }
+
+  private async urlOf(conversation: ConversationRow | undefined, name: string): Promise<string | undefined> {
     const key = conversation?.transcript_key;
-    if (conversation === undefined || !key || !(await this.storage.exists(key))) return undefined;
+    if (!key || !(await this.storage.exists(key))) return undefined;
     return this.storage.downloadUrl(key, {
-      filename: `transcript-${runId}.jsonl`,
+      filename: `transcript-${name}.jsonl`,
       contentType: 'application/x-ndjson',
     });
   }

@@ -74,9 +74,15 @@ export class RunLifecycle {
     return this.transitions.begin(tx, execution);
   }
 
-  /** The run's outcome; the first one stands. The execution stays open: its agent may still report. */
-  finish(tx: Tx, execution: ExecutionRef, { event, statusMessage }: Outcome): Promise<boolean> {
-    return this.transitions.finish(tx, execution, event, statusMessage);
+  /**
+   * The run's outcome; the first one stands. The execution stays open: its agent may still report.
+   *
+   * A run whose agent ended without the latest follow-ups is queued again in the same transaction: a follow-up that comes later finds
+   * the run ended and queues it itself.
+   */
+  async finish(tx: Tx, execution: ExecutionRef, { event, statusMessage }: Outcome): Promise<void> {
+    if (await this.transitions.finish(tx, execution, event, statusMessage))
+      await this.transitions.continueUndelivered(tx, execution);
   }
 
   /** The execution is over. A run that has no outcome by now gets the given one. */

@@ -21,7 +21,7 @@ export type RunState =
 
 /** What can happen to a run's state. */
 export type RunEvent =
-  'assign' | 'claim' | 'requeue' | 'begin' | 'succeed' | 'fail' | 'block' | 'error' | 'cancel';
+  'assign' | 'claim' | 'requeue' | 'begin' | 'succeed' | 'fail' | 'block' | 'error' | 'cancel' | 'continue';
 
 const TARGETS: Record<RunEvent, RunState> = {
   assign: 'PENDING',
@@ -33,6 +33,7 @@ const TARGETS: Record<RunEvent, RunState> = {
   block: 'BLOCKED',
   error: 'ERROR',
   cancel: 'CANCELLED',
+  continue: 'QUEUED',
 };
 
 const OUTCOMES = ['succeed', 'fail', 'block', 'error'] as const satisfies RunEvent[];
@@ -43,11 +44,12 @@ const ACCEPTED: Record<RunState, readonly RunEvent[]> = {
   PENDING: ['claim', 'requeue', 'begin', ...OUTCOMES],
   CLAIMED: ['begin', ...OUTCOMES, 'cancel'],
   INPROGRESS: [...OUTCOMES, 'cancel'],
-  SUCCEEDED: [],
-  FAILED: [],
-  BLOCKED: [],
-  ERROR: [],
-  CANCELLED: [],
+  // A follow-up resumes the conversation in a new execution.
+  SUCCEEDED: ['continue'],
+  FAILED: ['continue'],
+  BLOCKED: ['continue'],
+  ERROR: ['continue'],
+  CANCELLED: ['continue'],
 };
 
 /** The one table of all transitions of a run; every statement that changes a state takes its guard from here. */

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { RUN_STATE_MACHINE } from '../domain/run-state.js';
 import type { Queryable, Tx } from '../../kernel/persistence/database.js';
+import type { RunVisibility } from './run.read-model.js';
 
 export interface ConversationRow {
   id: string;
@@ -27,6 +29,31 @@ export class ConversationRepository {
       [id],
     );
     return rows[0];
+  }
+
+  /** Undefined also for the conversation of runs that are not within the scope. */
+  async findVisible(
+    database: Queryable,
+    id: string,
+    scope: RunVisibility,
+  ): Promise<ConversationRow | undefined> {
+    const rows = await database.query<ConversationRow>(
+      `SELECT c.id, c.format, c.transcript_key, c.normalised_key FROM conversations c
+        WHERE c.id = $1 AND EXISTS (
+              SELECT 1 FROM runs r WHERE r.conversation_id = c.id AND (r.team_uid = $2 OR r.owner_uid = $3 OR r.id = $4))`,
+      [id, scope.teamUid, scope.ownerUid, scope.runId],
+    );
+    return rows[0];
+  }
+
+  /** Whether there is such a conversation and no run of it is under way. */
+  async isAtRest(database: Queryable, id: string): Promise<boolean> {
+    const rows = await database.query(
+      `SELECT 1 FROM conversations c
+        WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.conversation_id = c.id AND NOT r.state = ANY ($2))`,
+      [id, RUN_STATE_MACHINE.sources('continue')],
+    );
+    return rows.length === 1;
   }
 
   async ofRun(database: Queryable, runId: string): Promise<ConversationRow | undefined> {

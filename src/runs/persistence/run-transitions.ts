@@ -56,6 +56,9 @@ export class RunTransitions {
           WHERE r.state = 'QUEUED' AND r.state = ANY ($1) AND r.available_at <= now()
             AND coalesce(r.worker_host, '') = $2 AND ($3::uuid IS NULL OR r.team_uid = $3)
             AND NOT EXISTS (SELECT 1 FROM run_executions e WHERE e.run_id = r.id AND e.ended_at IS NULL)
+            AND (r.conversation_id IS NULL OR NOT EXISTS (
+                  SELECT 1 FROM runs o JOIN run_executions e ON e.run_id = o.id AND e.ended_at IS NULL
+                   WHERE o.conversation_id = r.conversation_id))
           ORDER BY r.available_at, r.id
           LIMIT $4 FOR UPDATE OF r SKIP LOCKED
        ), opened AS (
@@ -145,12 +148,43 @@ export class RunTransitions {
     return moved.length === 1;
   }
 
+  /**
+   * Queues a run again that ended without the messages which came while its execution was there, in the transaction of the outcome.
+   * Messages from before the assignment belong to the prompt: an agent that fails before it gets them is not started for ever.
+   */
+  async continueUndelivered(tx: Tx, execution: ExecutionRef): Promise<boolean> {
+    const continued = await tx.query(
+      `WITH continued AS (
+         UPDATE runs r SET state = $3, status_message = NULL, available_at = now(), updated_at = now()
+           FROM run_executions e
+          WHERE r.id = $1 AND r.execution_id = $2 AND e.id = $2 AND r.state = ANY ($4)
+            AND EXISTS (SELECT 1 FROM run_messages m WHERE m.run_id = r.id
+                         AND m.delivered_execution_id IS NULL AND m.created_at >= e.assigned_at)
+         RETURNING r.id
+       )
+       INSERT INTO run_timeline_events (event_uuid, run_id, execution_id, event_type, payload)
+       SELECT gen_random_uuid(), id, $2, 'run_requeued', jsonb_build_object('reason', 'followup') FROM continued
+       RETURNING run_id`,
+      [
+        execution.runId,
+        execution.executionId,
+        RUN_STATE_MACHINE.target('continue'),
+        RUN_STATE_MACHINE.sources('continue'),
+      ],
+    );
+    return continued.length === 1;
+  }
+
   /** An assignment came to nothing: its execution ends and the run is queued again, a little later each time. */
   async requeue(tx: Tx, execution: ExecutionRef, reason: string): Promise<boolean> {
     const moved = await tx.query(
       `WITH ${this.moveCte('requeue', `, available_at = now() + make_interval(secs => ${REQUEUE_DELAY_SQL})`)},
        ended AS (
-         UPDATE run_executions e SET ended_at = now(), end_reason = $7 FROM moved m WHERE e.id = m.execution_id
+         UPDATE run_executions e SET ended_at = now(), end_reason = $7, prompt_resolved_at = NULL
+           FROM moved m WHERE e.id = m.execution_id
+       ), taken_back AS (
+         UPDATE run_messages g SET delivered_execution_id = NULL, delivered_at = NULL
+           FROM moved m WHERE g.run_id = m.id AND g.delivered_execution_id = m.execution_id
        )
        SELECT id FROM moved`,
       [...this.moveParameters('requeue', execution, 'run_requeued', { reason }), reason],
@@ -292,8 +326,9 @@ export class RunTransitions {
 
   /** `moved`: the guarded update and its timeline event. $1 run, $2 execution, $3 target, $4 sources, $5 event type, $6 payload. */
   private moveCte(event: RunEvent, set = ''): string {
-    // An event that only the queue accepts has no execution to be fenced by, so it never comes here.
-    if (event === 'assign' || event === 'cancel') throw new Error(`${event} has a statement of its own`);
+    // These are not reported by an execution, so there is none to be fenced by.
+    if (event === 'assign' || event === 'cancel' || event === 'continue')
+      throw new Error(`${event} has a statement of its own`);
     return `moved AS (
          UPDATE runs r SET state = $3, updated_at = now()${set}
           WHERE r.id = $1 AND r.execution_id = $2 AND r.state = ANY ($4)
@@ -325,7 +360,7 @@ export class RunTransitions {
  * For the order of locks; and for a statement that reads more than the row that it moves: had it to wait for that row itself, it would
  * see the other rows as they were when the wait began.
  */
-const lockRun = async (tx: Tx, runId: string): Promise<void> => {
+export const lockRun = async (tx: Tx, runId: string): Promise<void> => {
   await tx.query(`SELECT 1 FROM runs WHERE id = $1 FOR NO KEY UPDATE`, [runId]);
 };
 

@@ -63,6 +63,10 @@ export class ConversationEntity {
 @Index('runs_skill', ['skillSpec', 'createdAt', 'id'], { where: 'skill_spec IS NOT NULL' })
 @Index('runs_conversation', ['conversationId'], { where: 'conversation_id IS NOT NULL' })
 @Index('runs_live_state', ['state'], { where: `state IN ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS')` })
+@Index('runs_one_live_of_conversation', ['conversationId'], {
+  unique: true,
+  where: `conversation_id IS NOT NULL AND state IN ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS')`,
+})
 export class RunEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'runs_pkey' })
   id: string;
@@ -223,11 +227,53 @@ export class RunExecutionEntity {
   @Column({ type: 'timestamptz', name: 'stop_requested_at', precision: 3, nullable: true })
   stopRequestedAt: Date | null;
 
+  /** When its agent was first given its prompt: the messages delivered up to then are part of that. */
+  @Column({ type: 'timestamptz', name: 'prompt_resolved_at', precision: 3, nullable: true })
+  promptResolvedAt: Date | null;
+
   @Column({ type: 'timestamptz', name: 'ended_at', precision: 3, nullable: true })
   endedAt: Date | null;
 
   @Column('text', { name: 'end_reason', nullable: true })
   endReason: string | null;
+}
+
+/** A follow-up. The prompt of its run stays as it was. */
+@Entity('run_messages')
+@Check('run_messages_mode_check', `mode IN ('normal', 'plan', 'orchestrate')`)
+@Index('run_messages_undelivered', ['runId'], { where: 'delivered_execution_id IS NULL' })
+export class RunMessageEntity {
+  @PrimaryColumn('uuid', { name: 'run_id', primaryKeyConstraintName: 'run_messages_pkey' })
+  runId: string;
+
+  @ManyToOne(() => RunEntity, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'run_id', foreignKeyConstraintName: 'run_messages_run_id_fkey' })
+  run?: Relation<RunEntity>;
+
+  /** Its place among the messages of its run, from 1. */
+  @PrimaryColumn('integer', { primaryKeyConstraintName: 'run_messages_pkey' })
+  sequence: number;
+
+  /** Empty: the agent is to go on where it stopped. */
+  @Column('text')
+  message: string;
+
+  /** Null: that of the run. */
+  @Column('text', { nullable: true })
+  mode: 'normal' | 'plan' | 'orchestrate' | null;
+
+  @Column('uuid', { name: 'author_uid' })
+  authorUid: string;
+
+  @Column({ type: 'timestamptz', name: 'created_at', precision: 3, default: () => 'now()' })
+  createdAt: Date;
+
+  /** The execution whose agent got it; null while it waits for one. */
+  @Column('bigint', { name: 'delivered_execution_id', nullable: true })
+  deliveredExecutionId: string | null;
+
+  @Column({ type: 'timestamptz', name: 'delivered_at', precision: 3, nullable: true })
+  deliveredAt: Date | null;
 }
 
 /** One entry of a run's timeline; `sequence` orders those of all runs. */

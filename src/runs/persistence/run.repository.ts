@@ -21,6 +21,7 @@ export interface RunToInsert {
   environment_id: string | null;
   skill_spec: string | null;
   metadata: Record<string, string>;
+  conversation_id: string | null;
 }
 
 export interface ExecutionFacts {
@@ -36,26 +37,38 @@ export interface ExecutionFacts {
 /** Writes of runs other than their transitions, and the few facts of one run that use cases need. */
 @Injectable()
 export class RunRepository {
-  /** Queues runs, each with the first event of its timeline: one statement, however many they are. */
-  async insert(tx: Tx, runs: RunToInsert[]): Promise<void> {
-    await tx.query(
-      `WITH input AS (
+  /**
+   * Queues runs, each with the first event of its timeline: one statement, however many they are.
+   *
+   * @returns the ids of those that there are now: not of one whose conversation another live run continues
+   */
+  async insert(tx: Tx, runs: RunToInsert[]): Promise<string[]> {
+    const rows = await tx.query<{ run_id: string }>(
+      `WITH requested AS (
          SELECT * FROM jsonb_to_recordset($1::jsonb) AS i (
            id uuid, title text, prompt text, agent_config jsonb, team_uid uuid, owner_uid uuid, creator_uid uuid,
            executor_uid uuid, source text, worker_host text, config_name text, model_id text, environment_id text,
-           skill_spec text, metadata jsonb, ${SEARCH_INPUT_COLUMNS})
+           skill_spec text, metadata jsonb, conversation_id uuid, ${SEARCH_INPUT_COLUMNS})
        ), run AS (
          INSERT INTO runs (id, title, state, team_uid, owner_uid, creator_uid, executor_uid, source, worker_host,
-                           config_name, model_id, environment_id, skill_spec, metadata)
+                           config_name, model_id, environment_id, skill_spec, metadata, conversation_id)
          SELECT id, title, 'QUEUED', team_uid, owner_uid, creator_uid, executor_uid, source, worker_host,
-                config_name, model_id, environment_id, skill_spec, metadata FROM input
+                config_name, model_id, environment_id, skill_spec, metadata, conversation_id FROM requested
+         ON CONFLICT (conversation_id)
+           WHERE conversation_id IS NOT NULL AND state IN ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS')
+           DO NOTHING
+         RETURNING id
+       ), input AS (
+         SELECT requested.* FROM requested JOIN run USING (id)
        ), definition AS (
          INSERT INTO run_definitions (run_id, prompt, agent_config) SELECT id, prompt, agent_config FROM input
        ), ${INSERT_SEARCH_CTES}
        INSERT INTO run_timeline_events (event_uuid, run_id, event_type, payload)
-       SELECT gen_random_uuid(), id, 'oz_run_created', jsonb_build_object('source', source) FROM input`,
+       SELECT gen_random_uuid(), id, 'oz_run_created', jsonb_build_object('source', source) FROM input
+       RETURNING run_id`,
       [JSON.stringify(runs.map((run) => ({ ...run, ...searchInput(run) })))],
     );
+    return rows.map(({ run_id: id }) => id);
   }
 
   /** What it takes to execute the run. */
