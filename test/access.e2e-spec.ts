@@ -98,6 +98,9 @@ beforeAll(async () => {
   const assignment = await worker.nextAssignment();
   worker.claim(assignment);
   keys.set('run', assignment.env_vars.WARP_API_KEY ?? '');
+  const opened = await worker
+    .runner(assignment)
+    .call('POST', 'harness-support/external-conversation', { format: 'claude_code_cli' });
 
   const environment = await make('/v1/agent/environments', { name: 'Shop' });
   const share = await make(`/v1/agent/environments/${environment.uid ?? ''}/shares`, { kind: 'link' });
@@ -105,6 +108,11 @@ beforeAll(async () => {
   const set = (kind: string, value: string | undefined): unknown => resources.set(kind, value ?? '');
   set('/v1/agent/runs/{runId}', run_id);
   set('/v1/agent/events/{runId}', run_id);
+  set(
+    '/v1/agent/conversations/{conversationId}',
+    (opened.body as { conversation_id: string }).conversation_id,
+  );
+  set('/v1/agent/sessions/{sessionUuid}', randomUUID());
   set('/v1/api-keys/{uid}', agentKey.uid);
   set('/v1/teams/{uid}', team);
   set('/v1/teams/{uid}/members/{userUid}', member.uid);

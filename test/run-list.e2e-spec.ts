@@ -55,6 +55,7 @@ async function insert(runs: (Partial<RunToInsert> & Partial<Columns>)[]): Promis
     environment_id: null,
     skill_spec: null,
     metadata: {},
+    conversation_id: null,
     ...run,
   }));
   await app.get(Transactor).run((tx) => app.get(RunRepository).insert(tx, rows));

@@ -147,6 +147,71 @@ describe('kill -9 of the service in the middle of a run', () => {
   });
 });
 
+describe('a conversation of several turns', () => {
+  it('goes on with a follow-up to a run that has ended, and then with a run of its own', async () => {
+    const service = await start();
+    const id = await service.startRun(bash('echo first-turn > kept; cat kept'));
+    await service.reaches(id, ['SUCCEEDED']);
+    const followUp = await service.call('POST', `/v1/agent/runs/${id}/followups`, {
+      message: bash('echo second-turn'),
+    });
+    expect([followUp.status, followUp.body]).toEqual([200, {}]);
+    const turns = (runId: string, count: number) =>
+      eventually(
+        async () => {
+          const { body } = await service.call('GET', `/v1/agent/runs/${runId}/conversation`);
+          const { steps } = body as { steps?: { completed_at?: string; messages: unknown[] }[] };
+          return steps?.length === count && steps.at(-1)?.completed_at !== undefined ? steps : undefined;
+        },
+        { what: `${String(count)} turns` },
+      );
+    const steps = await turns(id, 2);
+    expect(JSON.stringify(steps[0])).toContain('first-turn');
+    expect(JSON.stringify(steps[1])).toContain('second-turn');
+    const ended = await service.reaches(id, ['SUCCEEDED']);
+    expect(ended.status_message?.message).toBe('1 command succeeded');
+    await eventually(async () => ((await service.run(id)).is_sandbox_running ? undefined : true));
+    const execution = ['run_assigned', 'oz_run_claimed', 'agent_started', 'run_in_progress', 'oz_run_done'];
+    const types = (await service.eventTypes(id)).filter((type) => type !== 'vm_shutdown');
+    expect(types).toEqual(['oz_run_created', ...execution, 'followup_received', ...execution]);
+
+    const { conversation_id: conversationId } = (await service.run(id)) as unknown as {
+      conversation_id: string;
+    };
+    const next = await service.call('POST', '/v1/agent/runs', {
+      prompt: bash('echo third-turn'),
+      conversation_id: conversationId,
+    });
+    const { run_id: nextId } = next.body as { run_id: string };
+    await service.reaches(nextId, ['SUCCEEDED']);
+    expect(JSON.stringify((await turns(nextId, 3))[2])).toContain('third-turn');
+    const whole = await service.call('GET', `/v1/agent/conversations/${conversationId}`);
+    expect(whole.body).toMatchObject({ conversation_id: conversationId, steps: [{}, {}, {}] });
+  });
+
+  it('goes on with a follow-up that came while the agent was at work', async () => {
+    const service = await start();
+    const go = join(directory, 'go');
+    const id = await service.startRun(bash(`until [ -e ${go} ]; do sleep 0.1; done; echo first-turn`));
+    await service.reaches(id, ['INPROGRESS']);
+    // The agent has its prompt once its command runs.
+    await eventually(async () => {
+      const { body } = await service.call('GET', `/v1/agent/runs/${id}/conversation`);
+      return JSON.stringify(body).includes('run_command') ? true : undefined;
+    });
+    await service.call('POST', `/v1/agent/runs/${id}/followups`, { message: bash('echo second-turn') });
+    await shell(`touch ${go}`);
+    await eventually(async () =>
+      (await service.eventTypes(id)).filter((type) => type === 'oz_run_done').length === 2 ? true : undefined,
+    );
+    const { body } = await service.call('GET', `/v1/agent/runs/${id}/conversation`);
+    expect((body as { steps: unknown[] }).steps).toHaveLength(2);
+    expect(await service.eventTypes(id)).toEqual(
+      expect.arrayContaining(['followup_received', 'run_requeued']),
+    );
+  });
+});
+
 describe('two processes on one database', () => {
   let database: TestDatabase;
   beforeEach(async () => {

@@ -126,7 +126,7 @@ export class FileSystemStorage extends ObjectStorage {
 }
 
 const isMissing = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ENOENT';
+  typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
 
 /** Makes a rename durable (POSIX: the directory entry is data of the directory). */
 async function syncDirectory(path: string): Promise<void> {
