@@ -67,6 +67,15 @@ describe('a run that continues a conversation', () => {
     });
   });
 
+  it('is a 400 with another harness than the one that it began with', async () => {
+    const { id } = await insertConversation('SUCCEEDED', 'claude_code_cli');
+    expect(await continueIt(id)).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: 'config.harness.type' }] },
+    });
+    expect((await continueIt(id, { config: { harness: { type: 'claude' } } })).status).toBe(200);
+  });
+
   it.each(['QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS'])(
     'is a 409 while another one is %s',
     async (state) => {

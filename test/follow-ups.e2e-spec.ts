@@ -151,6 +151,19 @@ describe('a follow-up', () => {
     expect(await stored(second)).toBe('{"one":1}\n');
   });
 
+  it('does not undo a cancel; the next one brings it along', async () => {
+    const worker = await connectWorker();
+    const runId = await runs.create();
+    const first = await work(worker);
+    await prompt(first);
+    await followUp(runId, { message: 'Second' });
+    await runs.cancel(runId);
+    await first.shutDown();
+    expect((await runs.read(runId)).state).toBe('CANCELLED');
+    await followUp(runId, { message: 'Third' });
+    expect(await prompt(await work(worker))).toEqual({ prompt: 'Second\n\nThird' });
+  });
+
   it('does not start for ever what fails before it gets its prompt', async () => {
     const worker = await connectWorker();
     const runId = await runs.create();

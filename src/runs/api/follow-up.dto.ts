@@ -25,6 +25,3 @@ export class FollowUpRequest {
   @ApiProperty({ enum: RUN_MODES, required: false })
   mode?: RunMode;
 }
-
-/** The follow-up was accepted; what comes of it is read with the run. */
-export class FollowUpResponse {}

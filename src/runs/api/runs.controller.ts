@@ -32,7 +32,7 @@ import { ListRuns } from '../application/list-runs.js';
 import { PrepareRun } from '../application/prepare-run.js';
 import type { RunView } from '../domain/run-view.js';
 import { CreateRunRequest, CreateRunResponse } from './create-run.dto.js';
-import { FollowUpRequest, FollowUpResponse } from './follow-up.dto.js';
+import { FollowUpRequest } from './follow-up.dto.js';
 import { ListRunsQuery, ListRunsResponse, toRunFilter } from './list-runs.dto.js';
 import { METADATA_PARAMETER, MetadataPairs } from './metadata-pairs.js';
 import { RunResponse, toRunResponse } from './run.dto.js';
@@ -208,7 +208,10 @@ export class RunsController {
       'A run that waits gets it with its prompt, one that works as the next message of its agent; one that has ended is queued again and resumes its conversation.',
   })
   @ApiParam({ name: 'runId', format: 'uuid' })
-  @ApiOkResponse({ type: FollowUpResponse, description: 'Accepted; observe the run' })
+  @ApiOkResponse({
+    schema: { type: 'object', additionalProperties: false, example: {} },
+    description: 'Accepted; what comes of it is read with the run',
+  })
   @ApiBadRequestResponse({
     description: 'An empty message to a run that has no saved conversation to continue',
   })
@@ -219,7 +222,7 @@ export class RunsController {
     @CurrentAccount() caller: AccountCaller,
     @Param('runId', UuidParam) runId: string,
     @Body() request: FollowUpRequest,
-  ): Promise<FollowUpResponse> {
+  ): Promise<Record<string, never>> {
     const outcome = await this.transactor.run((tx) => this.followUpRun.execute(tx, caller, runId, request));
     switch (outcome) {
       case 'accepted':

@@ -11,6 +11,7 @@ import {
 import { Problem } from '../../kernel/errors/problem.js';
 import { Database } from '../../kernel/persistence/database.js';
 import { type AgentConfig, resolveAgentConfig, workerHostOf } from '../domain/agent-config.js';
+import { TRANSCRIPT_FORMATS_BY_HARNESS } from '../domain/conversation.js';
 import type { RunSource } from '../domain/run-source.js';
 import { ConversationRepository } from '../persistence/conversation.repository.js';
 import type { NewRun } from './create-run.js';
@@ -62,7 +63,7 @@ export class PrepareRun {
     await this.checkEnvironment(caller, config);
     this.checkModel(config);
     const skill = await this.applySkill(caller, request.skill ?? config.skill_spec, config);
-    await this.checkConversation(caller, request.conversationId);
+    await this.checkConversation(caller, request.conversationId, config);
     if (!request.prompt && skill === undefined && request.conversationId === undefined)
       throw invalid('prompt', 'is required unless a skill or conversation_id is given');
     return {
@@ -119,10 +120,18 @@ export class PrepareRun {
     return person.userUid;
   }
 
-  private async checkConversation(caller: AccountCaller, id: string | undefined): Promise<void> {
+  private async checkConversation(
+    caller: AccountCaller,
+    id: string | undefined,
+    config: AgentConfig,
+  ): Promise<void> {
     if (id === undefined) return;
-    if ((await this.conversations.findVisible(this.database, id, runVisibility(caller))) === undefined) {
+    const conversation = await this.conversations.findVisible(this.database, id, runVisibility(caller));
+    if (conversation === undefined) {
       throw invalid('conversation_id', 'must be the conversation of a run that you can read');
+    }
+    if (conversation.format !== TRANSCRIPT_FORMATS_BY_HARNESS[config.harness?.type ?? BUILT_IN_HARNESS]) {
+      throw invalid('config.harness.type', 'must be the harness that the conversation began with');
     }
   }
 

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import type { Caller } from '../../identities/index.js';
 import { Database } from '../../kernel/persistence/database.js';
 import { ObjectStorage } from '../../kernel/storage/object-storage.js';
-import type { Conversation, Step } from '../domain/conversation.js';
+import { type Conversation, type Step, TRANSCRIPT_FORMATS_BY_HARNESS } from '../domain/conversation.js';
 import { transcriptReader } from '../domain/normalise-transcript.js';
 import { ConversationRepository, type ConversationRow } from '../persistence/conversation.repository.js';
 import { RunReadModel } from '../persistence/run.read-model.js';
@@ -18,7 +18,7 @@ export type ConversationOutcome =
 export type TranscriptOutcome =
   { outcome: 'found'; url: string } | { outcome: 'not_found' } | { outcome: 'built_in_format' };
 
-const BUILT_IN_FORMAT = 'millwright_script';
+const BUILT_IN_FORMAT = TRANSCRIPT_FORMATS_BY_HARNESS.oz;
 
 /** Reads conversations: the kept steps once an execution has ended, before that what its transcript holds so far. */
 @Injectable()

@@ -1,3 +1,13 @@
+import type { HarnessType } from './agent-config.js';
+
+/** The format in which the agents of each harness write their transcripts: a conversation stays in one. */
+export const TRANSCRIPT_FORMATS_BY_HARNESS: Readonly<Record<HarnessType, string>> = {
+  oz: 'millwright_script',
+  claude: 'claude_code_cli',
+  gemini: 'gemini_cli',
+  codex: 'codex_cli',
+};
+
 /** A conversation in the form that clients read, whichever agent produced it. */
 export interface Conversation {
   conversation_id: string;
