@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { SweepExecutions } from '../src/execution/application/sweep-executions.js';
 import { insertTeam, insertUser } from './support/identities.js';
 import { RunsClient } from './support/runs.js';
 import { type SimulatedRunner, SimulatedWorker } from './support/simulated-worker.js';
@@ -162,6 +163,19 @@ describe('a follow-up', () => {
     expect((await runs.read(runId)).state).toBe('CANCELLED');
     await followUp(runId, { message: 'Third' });
     expect(await prompt(await work(worker))).toEqual({ prompt: 'Second\n\nThird' });
+  });
+
+  it('that waits for the end of the previous execution says so', async () => {
+    const worker = await connectWorker();
+    const runId = await runs.create();
+    const first = await work(worker);
+    await first.finish(true);
+    await followUp(runId);
+    await server.dataSource.query(`UPDATE runs SET available_at = now() - interval '1 minute'`);
+    await server.app.get(SweepExecutions).sweep();
+    expect((await runs.read(runId)).status_message?.message).toBe(
+      'Waiting for the previous execution to end',
+    );
   });
 
   it('does not start for ever what fails before it gets its prompt', async () => {

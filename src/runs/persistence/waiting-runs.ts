@@ -24,21 +24,30 @@ export class WaitingRuns {
     return rows.map((row) => ({ workerHost: row.worker_host, teamUid: row.team_uid }));
   }
 
-  /** Writes the reason where it is news, on the run and on its timeline. */
+  /**
+   * Writes the reason where it is news, on the run and on its timeline. A continuation waits for the end of the previous execution in
+   * its conversation before it waits for a worker.
+   */
   async explain(tx: Tx, group: WaitingGroup, message: string): Promise<void> {
     await tx.query(
       `WITH unexplained AS (
-         SELECT id FROM runs
+         SELECT id, reason
+           FROM runs r
+          CROSS JOIN LATERAL (
+                SELECT CASE WHEN EXISTS (
+                         SELECT 1 FROM runs o JOIN run_executions e ON e.run_id = o.id AND e.ended_at IS NULL
+                          WHERE o.id = r.id OR o.conversation_id = r.conversation_id)
+                       THEN 'Waiting for the previous execution to end' ELSE $4::text END AS reason) w
           WHERE state = 'QUEUED' AND available_at < now() - make_interval(secs => $1)
             AND coalesce(worker_host, '') = $2 AND ($2 = '' OR team_uid IS NOT DISTINCT FROM $3::uuid)
-            AND status_message->>'message' IS DISTINCT FROM $4
-          ORDER BY available_at, id LIMIT ${String(BATCH)} FOR UPDATE SKIP LOCKED
+            AND status_message->>'message' IS DISTINCT FROM reason
+          ORDER BY available_at, id LIMIT ${String(BATCH)} FOR UPDATE OF r SKIP LOCKED
        ), explained AS (
-         UPDATE runs r SET status_message = jsonb_build_object('message', $4::text), updated_at = now()
-           FROM unexplained u WHERE r.id = u.id RETURNING r.id
+         UPDATE runs r SET status_message = jsonb_build_object('message', u.reason), updated_at = now()
+           FROM unexplained u WHERE r.id = u.id RETURNING r.id, u.reason
        )
        INSERT INTO run_timeline_events (event_uuid, run_id, event_type, payload)
-       SELECT gen_random_uuid(), id, 'run_waiting', jsonb_build_object('reason', $4::text) FROM explained`,
+       SELECT gen_random_uuid(), id, 'run_waiting', jsonb_build_object('reason', reason) FROM explained`,
       [GRACE_SECONDS, group.workerHost ?? '', group.teamUid, message],
     );
   }
