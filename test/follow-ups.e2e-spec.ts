@@ -150,6 +150,10 @@ describe('a follow-up', () => {
     expect(second.assignment.task.agent_conversation_id).toBe(conversationId);
     expect(await prompt(second)).toEqual({ prompt: 'And now this' });
     expect(await stored(second)).toBe('{"one":1}\n');
+    // It has a place of its own to write to, and dies before it has written: nothing is lost.
+    const request = { conversation_id: conversationId };
+    expect((await second.call('POST', 'harness-support/transcript', request)).status).toBe(200);
+    expect(await stored(second)).toBe('{"one":1}\n');
   });
 
   it('does not undo a cancel; the next one brings it along', async () => {
