@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as delay } from 'node:timers/promises';
 import { once } from 'node:events';
 import pg from 'pg';
 import { SweepExecutions } from '../src/execution/application/sweep-executions.js';
@@ -105,8 +106,9 @@ describe('a cancel and an outcome at once', () => {
   it(`${RUNS} times, one after the other: exactly one wins, and both answers are true`, async () => {
     const winners = [];
     for (const [index, { runId, runner }] of (await startMany(RUNS)).entries()) {
-      // Now the one is sent first, now the other.
+      // Now the one is sent first, now the other; with a head start from none to, in the last two rounds, the whole of it.
       const early = index % 2 === 0 ? runs.cancel(runId) : runner.finish(true);
+      await (index >= RUNS - 2 ? early : Promise.race([early, delay(index)]));
       const late = index % 2 === 0 ? runner.finish(true) : runs.cancel(runId);
       const [first, second] = await Promise.all([early, late]);
       winners.push(await (index % 2 === 0 ? winnerOf(runId, first, second) : winnerOf(runId, second, first)));
