@@ -128,6 +128,7 @@ describe('a run', () => {
       run_id: runId,
       execution_id: assignment.execution_id,
       harness: { type: 'oz', model_id: 'script' },
+      attachments: [],
       heartbeat_seconds: 30,
     });
     expect((await runner.begin()).status).toBe(200);

@@ -32,8 +32,6 @@ interface Columns {
   state: string;
   created_at: string;
   updated_at: string;
-  ancestor_ids: string[];
-  schedule_id: string;
 }
 
 /** Runs of the team by their insert, each then changed to what only time brings about. Their order is that of their ids. */
@@ -56,14 +54,21 @@ async function insert(runs: (Partial<RunToInsert> & Partial<Columns>)[]): Promis
     skill_spec: null,
     metadata: {},
     conversation_id: null,
+    mode: 'normal' as const,
+    interactive: false,
+    schedule_id: null,
+    parent_run_id: null,
+    ancestor_ids: [],
+    origin_key: null,
+    self_executed: false,
     ...run,
   }));
   await app.get(Transactor).run((tx) => app.get(RunRepository).insert(tx, rows));
-  for (const { id, state, created_at, updated_at, ancestor_ids, schedule_id } of rows) {
+  for (const { id, state, created_at, updated_at } of rows) {
     await dataSource.query(
-      `UPDATE runs SET state = coalesce($2, state), created_at = coalesce($3, created_at), ancestor_ids = coalesce($5, ancestor_ids),
-              updated_at = coalesce($4, updated_at), schedule_id = coalesce($6, schedule_id) WHERE id = $1`,
-      [id, state, created_at, updated_at, ancestor_ids, schedule_id],
+      `UPDATE runs SET state = coalesce($2, state), created_at = coalesce($3, created_at), updated_at = coalesce($4, updated_at)
+        WHERE id = $1`,
+      [id, state, created_at, updated_at],
     );
     if (created_at === undefined) continue;
     await dataSource.query(

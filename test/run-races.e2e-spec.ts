@@ -298,8 +298,9 @@ describe('a transaction that fails', () => {
       };
 
       const failing = one.app.get(Transactor).run(async (tx) => {
-        const { runId } = await createRun.execute(tx, newRun);
-        expect(await tx.query('SELECT id FROM runs')).toEqual([{ id: runId }]);
+        const created = await createRun.execute(tx, newRun);
+        if (created.outcome !== 'created') throw new Error('no run was created');
+        expect(await tx.query('SELECT id FROM runs')).toEqual([{ id: created.runId }]);
         throw new Error('after the insert');
       });
       await expect(failing).rejects.toThrow('after the insert');

@@ -38,6 +38,8 @@ export abstract class AppConfig {
   abstract readonly drainSeconds: number;
   /** Agent identities of a team that may be used; 0 = any number. */
   abstract readonly teamMaxAgents: number;
+  /** Runs of a team that may be with workers at a time; 0 = any number. */
+  abstract readonly teamMaxConcurrentRuns: number;
   /** Requests that one API key may make in a minute, on each replica; 0 = any number. */
   abstract readonly apiRequestsPerMinute: number;
   /** Where repositories are cloned from, as `{base}/{owner}/{repo}`; without a trailing slash. */

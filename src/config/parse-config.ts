@@ -56,6 +56,7 @@ const environmentSchema = z.object({
   MAX_RUN_MINUTES: wholeNumber(1, 100_000).default(360),
   DRAIN_SECONDS: wholeNumber(0, 3600).default(10),
   TEAM_MAX_AGENTS: wholeNumber(0, 1000).default(0),
+  TEAM_MAX_CONCURRENT_RUNS: wholeNumber(0, 1_000_000).default(0),
   API_REQUESTS_PER_MINUTE: wholeNumber(0, 1_000_000).default(1200),
   GIT_BASE_URL: url(['https:', 'http:', 'file:', 'ssh:'], 'must be an https, http, ssh or file URL').default(
     'https://github.com',
@@ -113,6 +114,7 @@ export function parseConfig(environment: Record<string, string | undefined>): Ap
     maxRunMinutes: values.MAX_RUN_MINUTES,
     drainSeconds: values.DRAIN_SECONDS,
     teamMaxAgents: values.TEAM_MAX_AGENTS,
+    teamMaxConcurrentRuns: values.TEAM_MAX_CONCURRENT_RUNS,
     apiRequestsPerMinute: values.API_REQUESTS_PER_MINUTE,
     gitBaseUrl: values.GIT_BASE_URL.replace(/\/+$/, ''),
     gitTokenSecret: values.GIT_TOKEN_SECRET,

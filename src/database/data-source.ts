@@ -21,6 +21,7 @@ import {
   RunMessageEntity,
   RunTimelineEventEntity,
 } from '../runs/persistence/run.entities.js';
+import { RunAttachmentEntity, RunIdempotencyKeyEntity } from '../runs/persistence/run-creation.entities.js';
 import { RunSearchEntity, RunWordEntity } from '../runs/persistence/run-search.entities.js';
 import { Identities1763683200001 } from './migrations/1763683200001-identities.js';
 import { Runs1763683200002 } from './migrations/1763683200002-runs.js';
@@ -29,6 +30,7 @@ import { AgentsAndPermissions1763683200004 } from './migrations/1763683200004-ag
 import { Catalog1763683200005 } from './migrations/1763683200005-catalog.js';
 import { RunOrigins1763683200006 } from './migrations/1763683200006-run-origins.js';
 import { RunSearch1763683200007 } from './migrations/1763683200007-run-search.js';
+import { RunCreation1763683200009 } from './migrations/1763683200009-run-creation.js';
 import { RunMessages1763683200010 } from './migrations/1763683200010-run-messages.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
@@ -66,6 +68,8 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunTimelineEventEntity,
       RunSearchEntity,
       RunWordEntity,
+      RunIdempotencyKeyEntity,
+      RunAttachmentEntity,
       WorkerConnectionEntity,
     ],
     migrations: [
@@ -76,6 +80,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       Catalog1763683200005,
       RunOrigins1763683200006,
       RunSearch1763683200007,
+      RunCreation1763683200009,
       RunMessages1763683200010,
     ],
     migrationsTransactionMode: 'each',

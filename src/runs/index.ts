@@ -1,8 +1,10 @@
 export { AgentConfigDto } from './api/agent-config.dto.js';
-export { CreateRun, type NewRun } from './application/create-run.js';
+export { CreateRun, type CreateRunOutcome, type NewRun } from './application/create-run.js';
 export { ENDED_WITHOUT_RESULT, type Outcome, RunLifecycle } from './application/run-lifecycle.js';
+export { type NewAttachment, StoreAttachments } from './application/store-attachments.js';
 export type { AgentConfig, HarnessType } from './domain/agent-config.js';
 export { classifyFailure } from './domain/status-message.js';
+export { AttachmentRepository, type StoredAttachment } from './persistence/attachment.repository.js';
 export { ConversationRepository } from './persistence/conversation.repository.js';
 export { ExecutionQueries } from './persistence/execution-queries.js';
 export type { AssignedRun, ExecutionRef, WorkerPool } from './persistence/run-transitions.js';

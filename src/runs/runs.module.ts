@@ -11,10 +11,15 @@ import { ListRuns } from './application/list-runs.js';
 import { NormaliseConversation } from './application/normalise-conversation.js';
 import { PrepareRun } from './application/prepare-run.js';
 import { ReadConversation } from './application/read-conversation.js';
+import { ReleaseIdempotencyKeys } from './application/release-idempotency-keys.js';
 import { RunLifecycle } from './application/run-lifecycle.js';
+import { StartRun } from './application/start-run.js';
+import { StoreAttachments } from './application/store-attachments.js';
+import { AttachmentRepository } from './persistence/attachment.repository.js';
 import { ConversationRepository } from './persistence/conversation.repository.js';
 import { EnvironmentRunsReadModel } from './persistence/environment-runs.js';
 import { ExecutionQueries } from './persistence/execution-queries.js';
+import { IdempotencyKeyRepository } from './persistence/idempotency-key.repository.js';
 import { RunMessageRepository } from './persistence/run-message.repository.js';
 import { RunTransitions } from './persistence/run-transitions.js';
 import { RunList } from './persistence/run-list.js';
@@ -39,7 +44,10 @@ class CatalogPortsModule {}
   imports: [CatalogPortsModule, CatalogModule],
   controllers: [RunsController, ConversationsController],
   providers: [
+    StartRun,
     PrepareRun,
+    StoreAttachments,
+    ReleaseIdempotencyKeys,
     CreateRun,
     ListRuns,
     GetRun,
@@ -57,9 +65,13 @@ class CatalogPortsModule {}
     RunList,
     RunSearch,
     ConversationRepository,
+    AttachmentRepository,
+    IdempotencyKeyRepository,
   ],
   exports: [
     CreateRun,
+    AttachmentRepository,
+    StoreAttachments,
     RunLifecycle,
     ExecutionQueries,
     WaitingRuns,

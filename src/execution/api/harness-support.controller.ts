@@ -51,8 +51,8 @@ export class HarnessSupportController {
     summary: 'Read everything that a runner needs to execute its run',
   })
   @ApiOkResponse({ type: ExecutionViewDto })
-  execution(@CurrentExecution() execution: RunCaller): Promise<ExecutionViewDto> {
-    return this.report.view(execution);
+  execution(@CurrentExecution() execution: RunCaller, @Req() request: Request): Promise<ExecutionViewDto> {
+    return this.report.view(execution, callerOrigin(request, this.config.publicUrl));
   }
 
   @Post('heartbeat')

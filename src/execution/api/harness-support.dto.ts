@@ -44,6 +44,33 @@ export class ExecutionHarnessDto {
   model_id: string;
 }
 
+/** A file that the run was created with. */
+export class ExecutionAttachmentDto {
+  /**
+   * Its id.
+   * @example "019c3f0e-9b20-7d2f-a2f7-1e5f4be2b1c8"
+   */
+  attachment_id: string;
+
+  /**
+   * Its name, without a path.
+   * @example "trace.log"
+   */
+  file_name: string;
+
+  /**
+   * Its media type.
+   * @example "text/plain"
+   */
+  mime_type: string;
+
+  /**
+   * Where its bytes are to be had; it needs no key and expires.
+   * @example "https://mill.example/objects/eyJvcGVyYXRpb24iOiJnZXQifQ.c2lnbmF0dXJl"
+   */
+  download_url: string;
+}
+
 /** Everything that a runner needs to execute its run. */
 export class ExecutionViewDto implements ExecutionView {
   /**
@@ -79,6 +106,9 @@ export class ExecutionViewDto implements ExecutionView {
    * @example []
    */
   missing_secrets: string[];
+
+  /** The files that the run was created with. */
+  attachments: ExecutionAttachmentDto[];
 
   /**
    * How often a heartbeat is due, in seconds; three missed ones lose the lease.

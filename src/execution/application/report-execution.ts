@@ -5,6 +5,7 @@ import { newUuid } from '../../kernel/ids.js';
 import { Database, type Queryable, type Tx } from '../../kernel/persistence/database.js';
 import { ObjectStorage, type UploadTarget } from '../../kernel/storage/object-storage.js';
 import {
+  AttachmentRepository,
   classifyFailure,
   ConversationRepository,
   ENDED_WITHOUT_RESULT,
@@ -41,6 +42,7 @@ export class ReportExecution {
     private readonly runs: RunRepository,
     private readonly messages: RunMessageRepository,
     private readonly conversations: ConversationRepository,
+    private readonly attachments: AttachmentRepository,
     private readonly grantedSecrets: GrantedSecrets,
     private readonly storage: ObjectStorage,
     private readonly database: Database,
@@ -52,7 +54,11 @@ export class ReportExecution {
     if (!(await this.lifecycle.renewLease(execution))) throw executionIsOver();
   }
 
-  async view(execution: ExecutionRef): Promise<ExecutionView> {
+  /** @param origin where the runner reaches this service */
+  async view(
+    execution: ExecutionRef,
+    origin: string,
+  ): Promise<Required<Pick<ExecutionView, 'attachments'>> & ExecutionView> {
     await this.heartbeat(execution);
     const facts = await this.factsOf(execution);
     const { harness, model_id: modelId } = facts.agentConfig;
@@ -64,8 +70,28 @@ export class ReportExecution {
       harness: { type: harness?.type ?? 'oz', model_id: harness?.model_id ?? modelId ?? '' },
       secrets: values,
       missing_secrets: missing,
+      attachments: await this.attachmentsOf(execution, origin),
       heartbeat_seconds: Math.min(MAX_HEARTBEAT_SECONDS, this.config.leaseSeconds / HEARTBEATS_PER_LEASE),
     };
+  }
+
+  private async attachmentsOf(
+    { runId }: ExecutionRef,
+    origin: string,
+  ): Promise<NonNullable<ExecutionView['attachments']>> {
+    const attachments = await this.attachments.ofRun(this.database, runId);
+    return Promise.all(
+      attachments.map(async ({ id, fileName, mimeType, objectKey }) => ({
+        attachment_id: id,
+        file_name: fileName,
+        mime_type: mimeType,
+        download_url: await this.storage.downloadUrl(objectKey, {
+          filename: fileName,
+          contentType: mimeType,
+          origin,
+        }),
+      })),
+    );
   }
 
   /**

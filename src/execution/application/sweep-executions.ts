@@ -105,14 +105,22 @@ export class SweepExecutions {
   }
 
   private async explainWaiting(): Promise<void> {
-    for (const group of await this.waitingRuns.groups(this.database)) {
+    const groups = await this.waitingRuns.groups(this.database);
+    if (groups.length === 0) return;
+    const limit = this.config.teamMaxConcurrentRuns;
+    const full = limit === 0 ? [] : await this.waitingRuns.teamsAtLimit(this.database, limit);
+    if (full.length > 0) {
+      const reason = `Waiting for an earlier run: the team is at its limit of ${String(limit)} runs at a time`;
+      await this.transactor.run((tx) => this.waitingRuns.explainTeams(tx, full, reason));
+    }
+    for (const group of groups) {
       const workers = await this.connections.count(group.workerHost, group.teamUid);
       const whose = group.workerHost === null ? 'of the hosted pool' : `named ${group.workerHost}`;
       const reason =
         workers === 0
           ? `Waiting for a worker: none ${whose} is connected`
           : `Waiting for a free slot: every connected worker ${whose} is busy`;
-      await this.transactor.run((tx) => this.waitingRuns.explain(tx, group, reason));
+      await this.transactor.run((tx) => this.waitingRuns.explain(tx, group, reason, full));
     }
   }
 

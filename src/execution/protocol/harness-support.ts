@@ -17,6 +17,8 @@ export interface ExecutionView {
   secrets: Record<string, string>;
   /** Secrets that the agent was granted and that do not exist (any more): the run cannot be executed. */
   missing_secrets: string[];
+  /** The files that the run was created with; the URLs need no key and expire. The built-in runner does not read them yet. */
+  attachments?: { attachment_id: string; file_name: string; mime_type: string; download_url: string }[];
   /** How often `POST harness-support/heartbeat` is due; three missed ones lose the lease. */
   heartbeat_seconds: number;
 }

@@ -28,7 +28,9 @@ export const PERMISSIONS = [
   'secrets:write',
   /** Read runs and what they left behind. */
   'runs:read',
-  /** Start, continue and cancel runs. */
+  /** Start runs: a run's own agent, too, starts children of its run. */
+  'runs:create',
+  /** Continue and cancel runs. */
   'runs:write',
   /** See which self-hosted workers are connected. */
   'workers:read',

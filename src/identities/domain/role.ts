@@ -16,6 +16,7 @@ export const PERMISSIONS_OF_ROLE: Record<Role, readonly Permission[]> = {
     'secrets:read',
     'secrets:write',
     'runs:read',
+    'runs:create',
     'runs:write',
   ],
   /** A person who acts for a team. */
@@ -34,12 +35,13 @@ export const PERMISSIONS_OF_ROLE: Record<Role, readonly Permission[]> = {
     'skills:read',
     'models:read',
     'runs:read',
+    'runs:create',
     'runs:write',
     'workers:read',
     'workers:connect',
   ],
   /** The agent of one execution. */
-  run: ['execution:report', 'runs:read'],
+  run: ['execution:report', 'runs:read', 'runs:create'],
 };
 
 /** The roles that a caller has who is known by one of them. */

@@ -1,6 +1,10 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
+  ArrayMaxSize,
+  IsArray,
   IsBoolean,
+  IsIn,
   IsNotEmpty,
   IsObject,
   IsOptional,
@@ -9,10 +13,18 @@ import {
   MaxLength,
   ValidateNested,
 } from 'class-validator';
+import { Problem } from '../../kernel/errors/problem.js';
+import type { RunRequest } from '../application/prepare-run.js';
+import type { StartedRun } from '../application/start-run.js';
+import type { ApiSource } from '../domain/run-source.js';
+import type { NewAttachment } from '../application/store-attachments.js';
+import { RUN_MODES, type RunMode } from '../domain/run-mode.js';
+import { AttachmentDto, toNewAttachment } from './attachment.dto.js';
 import { IsMetadata } from './is-metadata.js';
 import { AgentConfigDto } from './agent-config.dto.js';
 import type { RunState } from '../domain/run-state.js';
 
+const MAX_ATTACHMENTS = 5;
 const MAX_PROMPT_CHARACTERS = 1_000_000;
 
 /** A run to start. */
@@ -97,6 +109,48 @@ export class CreateRunRequest {
   @IsOptional()
   @IsMetadata()
   metadata?: Record<string, string>;
+
+  /**
+   * The run that this one is part of: its metadata is handed down, and the list finds this run by it. A run's own key makes children of
+   * its run, so it may leave this out.
+   * @example "019c3f0e-7d3c-7a55-9a51-2f1f5a3b9c11"
+   */
+  @IsOptional()
+  @IsUUID()
+  parent_run_id?: string;
+
+  /**
+   * Whether a person follows the run and will answer.
+   * @example false
+   */
+  @IsOptional()
+  @IsBoolean()
+  interactive?: boolean;
+
+  /**
+   * How the agent goes about it: it works, plans alone, or hands the work to other runs.
+   * @example "normal"
+   */
+  @IsOptional()
+  @IsIn(RUN_MODES)
+  @ApiProperty({ enum: RUN_MODES, required: false, default: 'normal' })
+  mode?: RunMode;
+
+  /** Files for the agent: at most 5 of 10 MiB each. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_ATTACHMENTS)
+  @ValidateNested({ each: true })
+  @Type(() => AttachmentDto)
+  attachments?: AttachmentDto[];
+
+  /** The same as `attachments`, as older clients say. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_ATTACHMENTS)
+  @ValidateNested({ each: true })
+  @Type(() => AttachmentDto)
+  images?: AttachmentDto[];
 }
 
 /** A run that was accepted. */
@@ -118,4 +172,49 @@ export class CreateRunResponse {
    * @example "QUEUED"
    */
   state: RunState;
+
+  /**
+   * True when the team has as many runs under way as it may: the run waits for one of them to end.
+   * @example true
+   */
+  at_capacity?: boolean;
+
+  /**
+   * Of a run that you execute yourself (`X-Api-Source: LOCAL` or `GITHUB_ACTION`): the key to report with, shown this once and not in
+   * the answer to a repeated `Idempotency-Key`. It dies with the execution.
+   * @example "mw_4b1d0c7e9f2a4d6f8b0c1e3a5d7f9b1c3e5a7d9f"
+   */
+  run_key?: string;
+}
+
+export const toRunRequest = (request: CreateRunRequest, source: ApiSource): RunRequest => ({
+  prompt: request.prompt,
+  skill: request.skill,
+  conversationId: request.conversation_id,
+  config: request.config,
+  title: request.title,
+  team: request.team,
+  agentIdentityUid: request.agent_identity_uid,
+  onBehalfOf: request.on_behalf_of,
+  metadata: request.metadata,
+  parentRunId: request.parent_run_id,
+  interactive: request.interactive,
+  mode: request.mode,
+  source,
+});
+
+export const toCreateRunResponse = ({ runId, state, atCapacity, runKey }: StartedRun): CreateRunResponse => ({
+  run_id: runId,
+  task_id: runId,
+  state,
+  at_capacity: atCapacity || undefined,
+  run_key: runKey,
+});
+
+/** @throws Problem 400 when the files stand under both names */
+export function attachmentsOf({ attachments, images }: CreateRunRequest): NewAttachment[] {
+  if (attachments !== undefined && images !== undefined) {
+    throw Problem.invalid([{ field: 'images', message: 'must be left out where attachments is given' }]);
+  }
+  return (attachments ?? images ?? []).map(toNewAttachment);
 }

@@ -3,7 +3,7 @@ import type { ApiQueryOptions } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Problem } from '../../kernel/errors/problem.js';
 import { MAX_METADATA_PAIRS } from '../domain/run-filter.js';
-import { complaintAbout } from './is-metadata.js';
+import { complaintAbout } from '../domain/metadata.js';
 
 /** How the OpenAPI document describes the parameter of {@link MetadataPairs}. */
 export const METADATA_PARAMETER: ApiQueryOptions = {

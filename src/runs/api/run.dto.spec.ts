@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { complaintAbout } from './is-metadata.js';
+import { complaintAbout } from '../domain/metadata.js';
 import { isoDuration } from './run.dto.js';
 
 describe('isoDuration', () => {

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ScopeResponse, PrincipalResponse, type Principal } from '../../identities/index.js';
+import { RUN_MODES, type RunMode } from '../domain/run-mode.js';
 import { isCancellableType, RUN_SOURCES, type RunSource } from '../domain/run-source.js';
 import { RUN_STATE_MACHINE, type RunState } from '../domain/run-state.js';
 import { RUN_ERROR_CODES, type RunErrorCode, type StatusMessage } from '../domain/status-message.js';
@@ -121,7 +122,26 @@ export class RunResponse {
   conversation_id?: string;
 
   /**
-   * The pairs that it was created with.
+   * The run that it is part of.
+   * @example "019c3f0e-7d3c-7a55-9a51-2f1f5a3b9c10"
+   */
+  parent_run_id?: string;
+
+  /**
+   * How its agent goes about it.
+   * @example "normal"
+   */
+  @ApiProperty({ enum: RUN_MODES, required: false })
+  mode?: RunMode;
+
+  /**
+   * Whether a person follows it and will answer.
+   * @example false
+   */
+  interactive?: boolean;
+
+  /**
+   * Its pairs: those that it was created with over those that its parent handed down.
    * @example { "ticket": "OPS-1142" }
    */
   metadata?: Record<string, string>;
@@ -161,6 +181,9 @@ export function toRunResponse(run: RunView, principals: Map<string, Principal>):
     executor: principals.get(run.executor_uid),
     agent_config: run.agent_config,
     conversation_id: run.conversation_id ?? undefined,
+    parent_run_id: run.parent_run_id ?? undefined,
+    mode: run.mode,
+    interactive: run.interactive,
     metadata: run.metadata,
     is_sandbox_running: run.sandbox_running,
     is_run_type_cancellable: isCancellableType(run.source, run.worker_host),

@@ -3,6 +3,7 @@ import {
   ApiBadRequestResponse,
   ApiConflictResponse,
   ApiForbiddenResponse,
+  ApiHeader,
   ApiNotFoundResponse,
   ApiOkResponse,
   ApiOperation,
@@ -25,14 +26,25 @@ import { UuidParam } from '../../kernel/http/uuid-param.pipe.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import { CancelRun } from '../application/cancel-run.js';
 import { conversationIsBusy } from '../application/conversation-is-busy.js';
-import { CreateRun } from '../application/create-run.js';
 import { FollowUpRun } from '../application/follow-up-run.js';
 import { GetRun } from '../application/get-run.js';
 import { ListRuns } from '../application/list-runs.js';
-import { PrepareRun } from '../application/prepare-run.js';
+import { StartRun } from '../application/start-run.js';
 import type { RunView } from '../domain/run-view.js';
-import { CreateRunRequest, CreateRunResponse } from './create-run.dto.js';
 import { FollowUpRequest } from './follow-up.dto.js';
+import {
+  attachmentsOf,
+  CreateRunRequest,
+  CreateRunResponse,
+  toCreateRunResponse,
+  toRunRequest,
+} from './create-run.dto.js';
+import {
+  type CreationHeaders,
+  CreationHeadersOf,
+  IDEMPOTENCY_HEADER,
+  SOURCE_HEADER,
+} from './creation-headers.js';
 import { ListRunsQuery, ListRunsResponse, toRunFilter } from './list-runs.dto.js';
 import { METADATA_PARAMETER, MetadataPairs } from './metadata-pairs.js';
 import { RunResponse, toRunResponse } from './run.dto.js';
@@ -43,8 +55,7 @@ import { TimelineResponse, toTimelineResponse } from './timeline.dto.js';
 export class RunsController {
   constructor(
     private readonly transactor: Transactor,
-    private readonly prepareRun: PrepareRun,
-    private readonly createRun: CreateRun,
+    private readonly startRun: StartRun,
     private readonly listRuns: ListRuns,
     private readonly getRun: GetRun,
     private readonly cancelRun: CancelRun,
@@ -54,35 +65,35 @@ export class RunsController {
 
   @Post('runs')
   @HttpCode(200)
-  @RequirePermission('runs:write')
+  @RequirePermission('runs:create')
   @ApiOperation({ operationId: 'createRun', summary: 'Start a run' })
   @ApiOkResponse({ type: CreateRunResponse, description: 'The run is queued' })
   @ApiBadRequestResponse({ description: 'A field is wrong; `errors` names it' })
-  @ApiConflictResponse({ description: 'Another run continues the conversation at the moment' })
+  @ApiConflictResponse({
+    description:
+      'Another run continues the conversation at the moment (retryable), or the Idempotency-Key came before with another request',
+  })
+  @ApiHeader(IDEMPOTENCY_HEADER)
+  @ApiHeader(SOURCE_HEADER)
   @ApiPayloadTooLargeResponse({ description: 'The body is larger than 72 MiB' })
   async create(
-    @CurrentAccount() caller: AccountCaller,
+    @CurrentCaller() caller: Caller,
+    @CreationHeadersOf() headers: CreationHeaders,
     @Body() request: CreateRunRequest,
   ): Promise<CreateRunResponse> {
-    const prepared = await this.prepareRun.execute(caller, {
-      prompt: request.prompt,
-      skill: request.skill,
-      conversationId: request.conversation_id,
-      config: request.config,
-      title: request.title,
-      team: request.team,
-      agentIdentityUid: request.agent_identity_uid,
-      onBehalfOf: request.on_behalf_of,
-      metadata: request.metadata,
-      source: 'API',
-    });
-    const run = await this.transactor.run((tx) => this.createRun.execute(tx, prepared));
-    return { run_id: run.runId, task_id: run.runId, state: run.state };
+    const { source, idempotencyKey: key, teamUid } = headers;
+    const run = await this.startRun.execute(
+      caller,
+      toRunRequest(request, source),
+      attachmentsOf(request),
+      key === undefined ? undefined : { key, content: { request, source, teamUid } },
+    );
+    return toCreateRunResponse(run);
   }
 
   @Post('run')
   @HttpCode(200)
-  @RequirePermission('runs:write')
+  @RequirePermission('runs:create')
   @ApiOperation({
     operationId: 'createRunAlias',
     summary: 'Start a run',
@@ -90,13 +101,19 @@ export class RunsController {
   })
   @ApiOkResponse({ type: CreateRunResponse, description: 'The run is queued' })
   @ApiBadRequestResponse({ description: 'A field is wrong; `errors` names it' })
-  @ApiConflictResponse({ description: 'Another run continues the conversation at the moment' })
+  @ApiConflictResponse({
+    description:
+      'Another run continues the conversation at the moment (retryable), or the Idempotency-Key came before with another request',
+  })
+  @ApiHeader(IDEMPOTENCY_HEADER)
+  @ApiHeader(SOURCE_HEADER)
   @ApiPayloadTooLargeResponse({ description: 'The body is larger than 72 MiB' })
   createAlias(
-    @CurrentAccount() caller: AccountCaller,
+    @CurrentCaller() caller: Caller,
+    @CreationHeadersOf() headers: CreationHeaders,
     @Body() request: CreateRunRequest,
   ): Promise<CreateRunResponse> {
-    return this.create(caller, request);
+    return this.create(caller, headers, request);
   }
 
   @Get('runs')

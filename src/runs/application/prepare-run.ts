@@ -5,6 +5,7 @@ import {
   AgentIdentities,
   type ExecutingAgent,
   type Ownership,
+  type Caller,
   ownershipFor,
   People,
 } from '../../identities/index.js';
@@ -12,8 +13,12 @@ import { Problem } from '../../kernel/errors/problem.js';
 import { Database } from '../../kernel/persistence/database.js';
 import { type AgentConfig, resolveAgentConfig, workerHostOf } from '../domain/agent-config.js';
 import { TRANSCRIPT_FORMATS_BY_HARNESS } from '../domain/conversation.js';
-import type { RunSource } from '../domain/run-source.js';
 import { ConversationRepository } from '../persistence/conversation.repository.js';
+import { complaintAbout } from '../domain/metadata.js';
+import type { RunMode } from '../domain/run-mode.js';
+import type { RunSource } from '../domain/run-source.js';
+import { RunReadModel, type RunVisibility } from '../persistence/run.read-model.js';
+import { type ParentRun, RunRepository } from '../persistence/run.repository.js';
 import type { NewRun } from './create-run.js';
 import { runVisibility } from './run-visibility.js';
 
@@ -30,6 +35,10 @@ export interface RunRequest {
   /** Uid or e-mail address of the person for whom an agent identity starts the run. */
   onBehalfOf?: string;
   metadata?: Record<string, string>;
+  /** A run that the caller can see; for a run's own agent its run, which it need not name. */
+  parentRunId?: string;
+  mode?: RunMode;
+  interactive?: boolean;
   source: RunSource;
 }
 
@@ -46,12 +55,44 @@ export class PrepareRun {
     private readonly models: Models,
     private readonly resolveSkill: ResolveSkill,
     private readonly conversations: ConversationRepository,
+    private readonly runs: RunRepository,
+    private readonly runReads: RunReadModel,
     private readonly database: Database,
   ) {}
 
   /** @throws Problem 400 naming the field, 403 for an agent that is not available or a delegation that is not allowed */
-  async execute(caller: AccountCaller, request: RunRequest): Promise<NewRun> {
-    const owner = ownershipFor(caller, request.team);
+  async execute(caller: Caller, request: RunRequest): Promise<NewRun> {
+    const parent = await this.parentFor(caller, request.parentRunId);
+    if (caller.kind !== 'run')
+      return this.prepare(caller, request, ownershipFor(caller, request.team), parent);
+    if (parent === undefined) throw Problem.notFound('run');
+    if (request.team !== undefined && request.team !== (parent.teamUid !== null)) {
+      throw invalid('team', 'must be left out: the child of a run has its scope');
+    }
+    if (request.onBehalfOf !== undefined) {
+      throw new Problem('not_authorized', { detail: 'on_behalf_of: the child of a run has its creator' });
+    }
+    const run = await this.prepare(
+      await this.executorOf(parent, caller.keyUid),
+      { ...request, source: 'ORCHESTRATION' },
+      ownerOf(parent),
+      parent,
+      runVisibility(caller),
+    );
+    return { ...run, creatorUid: parent.creatorUid };
+  }
+
+  private async prepare(
+    caller: AccountCaller,
+    request: RunRequest,
+    owner: Ownership,
+    parent: ParentRun | undefined,
+    visibility = runVisibility(caller),
+  ): Promise<NewRun> {
+    const metadata = { ...parent?.metadata, ...request.metadata };
+    const complaint = complaintAbout(metadata);
+    if (complaint !== undefined)
+      throw invalid('metadata', `with what the parent run hands down ${complaint}`);
     const agent = await this.agentFor(caller, request.agentIdentityUid, owner);
     const config = this.withDefaults(resolveAgentConfig([request.config, agent && agentConfigOf(agent)]));
     if (owner.teamUid === null && workerHostOf(config) !== null) {
@@ -63,7 +104,7 @@ export class PrepareRun {
     await this.checkEnvironment(caller, config);
     this.checkModel(config);
     const skill = await this.applySkill(caller, request.skill ?? config.skill_spec, config);
-    await this.checkConversation(caller, request.conversationId, config);
+    await this.checkConversation(visibility, request.conversationId, config);
     if (!request.prompt && skill === undefined && request.conversationId === undefined)
       throw invalid('prompt', 'is required unless a skill or conversation_id is given');
     return {
@@ -75,7 +116,49 @@ export class PrepareRun {
       executorUid: agent?.uid ?? caller.uid,
       source: request.source,
       config,
-      metadata: request.metadata,
+      metadata,
+      mode: request.mode,
+      interactive: request.interactive,
+      parentRunId: parent?.id,
+      ancestorIds: parent && [parent.id, ...parent.ancestorIds],
+    };
+  }
+
+  /** @throws Problem 400 for a run that the caller may not know of, and for one that is too deep to have children */
+  private async parentFor(caller: Caller, parentRunId: string | undefined): Promise<ParentRun | undefined> {
+    const wanted = parentRunId?.toLowerCase() ?? (caller.kind === 'run' ? caller.runId : undefined);
+    if (wanted === undefined) return undefined;
+    const isVisible = await this.runReads.exists(wanted, runVisibility(caller));
+    const parent = isVisible ? await this.runs.parent(this.database, wanted) : undefined;
+    if (parent === undefined) throw invalid('parent_run_id', 'must be a run that you can see');
+    if (parent.ancestorIds.length >= MAX_ANCESTORS) {
+      throw invalid('parent_run_id', `must have fewer than ${String(MAX_ANCESTORS)} ancestors of its own`);
+    }
+    return parent;
+  }
+
+  /** Whoever the parent is executed as, with the rights of a member at most. */
+  private async executorOf(parent: ParentRun, keyUid: string): Promise<AccountCaller> {
+    const { teamUid, executorUid: uid } = parent;
+    const agent = teamUid === null ? undefined : await this.agents.find(this.database, teamUid, uid);
+    if (teamUid !== null && agent !== undefined) {
+      return {
+        kind: 'agent',
+        keyUid,
+        uid,
+        displayName: '',
+        team: { uid: teamUid },
+        onBehalfOfEnabled: false,
+      };
+    }
+    return {
+      kind: 'user',
+      keyUid,
+      uid,
+      displayName: '',
+      team: teamUid === null ? undefined : { uid: teamUid, role: 'member', manageFactory: false },
+      teamCount: teamUid === null ? 0 : 1,
+      operator: false,
     };
   }
 
@@ -121,12 +204,12 @@ export class PrepareRun {
   }
 
   private async checkConversation(
-    caller: AccountCaller,
+    visibility: RunVisibility,
     id: string | undefined,
     config: AgentConfig,
   ): Promise<void> {
     if (id === undefined) return;
-    const conversation = await this.conversations.findVisible(this.database, id, runVisibility(caller));
+    const conversation = await this.conversations.findVisible(this.database, id, visibility);
     if (conversation === undefined) {
       throw invalid('conversation_id', 'must be the conversation of a run that you can read');
     }
@@ -215,6 +298,12 @@ function agentConfigOf(agent: ExecutingAgent): AgentConfig {
   };
 }
 
+const ownerOf = ({ teamUid, ownerUid, creatorUid }: ParentRun): Ownership =>
+  teamUid === null ? { teamUid, ownerUid: ownerUid ?? creatorUid } : { teamUid, ownerUid: null };
+
 const BUILT_IN_HARNESS = 'oz';
+
+/** Of a run: how deep children of children may go. */
+const MAX_ANCESTORS = 8;
 
 const invalid = (field: string, message: string): Problem => Problem.invalid([{ field, message }]);

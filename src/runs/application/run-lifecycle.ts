@@ -48,10 +48,23 @@ export class RunLifecycle {
     worker: { pool: WorkerPool; workerId: string; connectionId: string },
     limit: number,
   ): Promise<(AssignedRun & { runKey: string })[]> {
-    const assigned = await this.transitions.assign(tx, worker, limit, this.config.claimDeadlineSeconds);
+    const assigned = await this.transitions.assign(
+      tx,
+      worker,
+      limit,
+      this.config.claimDeadlineSeconds,
+      this.config.teamMaxConcurrentRuns,
+    );
     if (assigned.length === 0) return [];
     const keys = await this.runKeys.issue(tx, assigned);
     return assigned.map((run, index) => ({ ...run, runKey: keys[index] ?? '' }));
+  }
+
+  /** Opens the execution of a run that its creator executes. @returns the run's own key, for its reports */
+  async openSelfExecuted(tx: Tx, runIds: string[]): Promise<Map<string, string>> {
+    const executions = await this.transitions.openSelfExecuted(tx, runIds, this.config.leaseSeconds);
+    const keys = await this.runKeys.issue(tx, executions);
+    return new Map(executions.map(({ runId }, index) => [runId, keys[index] ?? '']));
   }
 
   /** False when the execution is no longer the run's: the worker is to drop it. */

@@ -20,6 +20,13 @@ export const RUN_SOURCES = [
 ] as const;
 export type RunSource = (typeof RUN_SOURCES)[number];
 
+/** What a caller may say that it is, in the header `X-Api-Source`. */
+export const API_SOURCES = ['API', 'CLI', 'WEB_APP', 'LOCAL', 'GITHUB_ACTION'] as const satisfies RunSource[];
+export type ApiSource = (typeof API_SOURCES)[number];
+
+/** Runs that their creator executes: no worker is given them. */
+export const isSelfExecuted = (source: RunSource): boolean => UNCANCELLABLE_SOURCES.includes(source);
+
 /**
  * Cancel refuses runs that this service does not execute itself: those of a self-hosted worker, and those whose creator runs them.
  *

@@ -3,7 +3,15 @@ import { isTerminal, RUN_STATE_MACHINE, type RunEvent, type RunState } from './r
 
 /** Written a second time on purpose: state → event → the state after, for every pair that is accepted. */
 const EXPECTED: Record<RunState, Partial<Record<RunEvent, RunState>>> = {
-  QUEUED: { assign: 'PENDING', cancel: 'CANCELLED' },
+  QUEUED: {
+    assign: 'PENDING',
+    cancel: 'CANCELLED',
+    begin: 'INPROGRESS',
+    succeed: 'SUCCEEDED',
+    fail: 'FAILED',
+    block: 'BLOCKED',
+    error: 'ERROR',
+  },
   PENDING: {
     claim: 'CLAIMED',
     requeue: 'QUEUED',

@@ -39,7 +39,8 @@ const TARGETS: Record<RunEvent, RunState> = {
 const OUTCOMES = ['succeed', 'fail', 'block', 'error'] as const satisfies RunEvent[];
 
 const ACCEPTED: Record<RunState, readonly RunEvent[]> = {
-  QUEUED: ['assign', 'cancel'],
+  // `begin` and the outcomes: for the runs alone that their creators execute and that nobody assigns.
+  QUEUED: ['assign', 'cancel', 'begin', ...OUTCOMES],
   // `begin` and the outcomes: the worker's claim may be lost on its way while the runner already reports.
   PENDING: ['claim', 'requeue', 'begin', ...OUTCOMES],
   CLAIMED: ['begin', ...OUTCOMES, 'cancel'],

@@ -1,4 +1,5 @@
 import type { AgentConfig } from './agent-config.js';
+import type { RunMode } from './run-mode.js';
 import type { RunSource } from './run-source.js';
 import type { RunState } from './run-state.js';
 import type { StatusMessage } from './status-message.js';
@@ -19,6 +20,9 @@ export interface RunView {
   worker_host: string | null;
   conversation_id: string | null;
   metadata: Record<string, string>;
+  mode: RunMode;
+  interactive: boolean;
+  parent_run_id: string | null;
   created_at: Date;
   updated_at: Date;
   started_at: Date | null;

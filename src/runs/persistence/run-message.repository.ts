@@ -96,13 +96,13 @@ export class RunMessageRepository {
       `WITH resolved AS (
          UPDATE run_executions e SET prompt_resolved_at = now()
            FROM runs r
-          WHERE r.id = $1 AND r.execution_id = $2 AND NOT r.state = ANY ($3)
+          WHERE r.id = $1 AND r.execution_id = $2 AND (NOT r.state = ANY ($3) OR (r.state = 'QUEUED' AND r.available_at = 'infinity'))
             AND e.id = $2 AND e.run_id = $1 AND e.ended_at IS NULL AND e.prompt_resolved_at IS NULL
          RETURNING e.id
        )
        UPDATE run_messages m SET delivered_execution_id = e.id, delivered_at = now()
          FROM resolved e WHERE m.run_id = $1 AND m.delivered_execution_id IS NULL`,
-      // A run that is queued keeps its messages for the execution to come.
+      // A run that is queued for a worker keeps its messages for the execution to come.
       [runId, executionId, [...RUN_STATE_MACHINE.sources('continue'), RUN_STATE_MACHINE.target('continue')]],
     );
     const [first] = await tx.query<{ is_first: boolean }>(

@@ -21,6 +21,21 @@ export interface AssignedRun extends ExecutionRef {
   updatedAt: Date;
 }
 
+/** A run `r` that is with a worker: what a team's limit counts. Those that their creators execute are not. */
+export const UNDER_WAY = `r.state IN ('PENDING', 'CLAIMED', 'INPROGRESS') AND r.available_at < 'infinity'`;
+
+/** Queued runs `r` that may be assigned now, of the pool. $1 the states to assign from, $2 worker host or '', $3 team or null. */
+const ASSIGNABLE = `r.state = 'QUEUED' AND r.state = ANY ($1) AND r.available_at <= now()
+            AND coalesce(r.worker_host, '') = $2 AND ($3::uuid IS NULL OR r.team_uid = $3)
+            AND NOT EXISTS (SELECT 1 FROM run_executions e WHERE e.run_id = r.id AND e.ended_at IS NULL)
+            AND (r.conversation_id IS NULL OR NOT EXISTS (
+                  SELECT 1 FROM runs o JOIN run_executions e ON e.run_id = o.id AND e.ended_at IS NULL
+                   WHERE o.conversation_id = r.conversation_id))`;
+
+/** How much of the queue's head is looked at for runs that their teams' limits admit, beside as many as are wanted. */
+const LIMITED_HEAD = 100;
+const MAX_LIMITED_ATTEMPTS = 5;
+
 /** A run rests after an assignment came to nothing: not at all the first time, then 1, 2, 4 … seconds up to this. */
 const MAX_REQUEUE_DELAY_SECONDS = 60;
 
@@ -33,12 +48,65 @@ const MAX_REQUEUE_DELAY_SECONDS = 60;
  */
 @Injectable()
 export class RunTransitions {
-  /** Takes runs off the queue for a worker and opens an execution for each. Claimers never wait for each other. */
+  /**
+   * Takes runs off the queue for a worker and opens an execution for each. Claimers wait for each other only where teams have a limit,
+   * and then only those that are about to take runs of the same team.
+   *
+   * @param teamLimit runs of a team that may be under way; 0 = any number
+   */
   async assign(
     tx: Tx,
     worker: { pool: WorkerPool; workerId: string; connectionId: string },
     limit: number,
     claimDeadlineSeconds: number,
+    teamLimit: number,
+  ): Promise<AssignedRun[]> {
+    if (teamLimit === 0) return this.take(tx, worker, limit, claimDeadlineSeconds);
+    for (let attempt = 1; attempt <= MAX_LIMITED_ATTEMPTS; attempt++) {
+      const teams = await this.lockAdmittedTeams(tx, worker.pool, limit, teamLimit);
+      if (teams === undefined) break;
+      const taken = await this.take(tx, worker, limit, claimDeadlineSeconds, { teams, teamLimit });
+      // Otherwise those teams became full during the wait for their locks; another may have room.
+      if (taken.length > 0) return taken;
+    }
+    return [];
+  }
+
+  /**
+   * Locks the teams at the head of the queue that have room, until the transaction ends: nobody else assigns runs of theirs meanwhile.
+   * What is counted in a later statement stays true.
+   *
+   * @returns undefined when there is nothing to assign; no team when it is personal runs alone
+   */
+  private async lockAdmittedTeams(
+    tx: Tx,
+    pool: WorkerPool,
+    limit: number,
+    teamLimit: number,
+  ): Promise<string[] | undefined> {
+    const rows = await tx.query<{ team_uid: string | null }>(
+      `SELECT DISTINCT team_uid FROM (
+         SELECT r.team_uid FROM runs r
+          WHERE ${ASSIGNABLE} AND (r.team_uid IS NULL OR r.team_uid NOT IN (${FULL_TEAMS('$5')}))
+          ORDER BY r.available_at, r.id LIMIT $4
+       ) head ORDER BY team_uid`,
+      [...assignableParameters(pool), limit, teamLimit],
+    );
+    if (rows.length === 0) return undefined;
+    const teams = rows.flatMap((row) => (row.team_uid === null ? [] : [row.team_uid]));
+    // One after the other, in one order for all: nobody waits for somebody who waits for them.
+    for (const team of teams) {
+      await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, [`team runs ${team}`]);
+    }
+    return teams;
+  }
+
+  private async take(
+    tx: Tx,
+    worker: { pool: WorkerPool; workerId: string; connectionId: string },
+    limit: number,
+    claimDeadlineSeconds: number,
+    admitted?: { teams: string[]; teamLimit: number },
   ): Promise<AssignedRun[]> {
     const { pool } = worker;
     const rows = await tx.query<{
@@ -51,14 +119,9 @@ export class RunTransitions {
       created_at: Date;
       updated_at: Date;
     }>(
-      `WITH candidate AS (
+      `WITH ${admitted === undefined ? '' : ADMITTED_CTES}candidate AS (
          SELECT r.id FROM runs r
-          WHERE r.state = 'QUEUED' AND r.state = ANY ($1) AND r.available_at <= now()
-            AND coalesce(r.worker_host, '') = $2 AND ($3::uuid IS NULL OR r.team_uid = $3)
-            AND NOT EXISTS (SELECT 1 FROM run_executions e WHERE e.run_id = r.id AND e.ended_at IS NULL)
-            AND (r.conversation_id IS NULL OR NOT EXISTS (
-                  SELECT 1 FROM runs o JOIN run_executions e ON e.run_id = o.id AND e.ended_at IS NULL
-                   WHERE o.conversation_id = r.conversation_id))
+          WHERE ${ASSIGNABLE}${admitted === undefined ? '' : ' AND r.id IN (SELECT id FROM admitted)'}
           ORDER BY r.available_at, r.id
           LIMIT $4 FOR UPDATE OF r SKIP LOCKED
        ), opened AS (
@@ -75,14 +138,13 @@ export class RunTransitions {
        )
        SELECT m.*, d.prompt, d.agent_config FROM moved m JOIN run_definitions d ON d.run_id = m.id`,
       [
-        RUN_STATE_MACHINE.sources('assign'),
-        pool.kind === 'hosted' ? '' : pool.workerHost,
-        pool.kind === 'hosted' ? null : pool.teamUid,
+        ...assignableParameters(pool),
         limit,
         worker.workerId,
         worker.connectionId,
         claimDeadlineSeconds,
         RUN_STATE_MACHINE.target('assign'),
+        ...(admitted === undefined ? [] : [admitted.teams, admitted.teamLimit]),
       ],
     );
     return rows.map((row) => ({
@@ -95,6 +157,28 @@ export class RunTransitions {
       createdAt: row.created_at,
       updatedAt: row.updated_at,
     }));
+  }
+
+  /**
+   * Opens the executions of runs that their creators execute. They have a lease from the start, which the creator's reports renew.
+   *
+   * @returns in the order of the runs
+   */
+  async openSelfExecuted(tx: Tx, runIds: string[], leaseSeconds: number): Promise<ExecutionRef[]> {
+    const rows = await tx.query<{ id: string; run_id: string }>(
+      `WITH opened AS (
+         INSERT INTO run_executions (run_id, claim_deadline_at, claimed_at, lease_expires_at)
+         SELECT id, 'infinity', now(), now() + make_interval(secs => $2) FROM unnest($1::uuid[]) AS r (id)
+         RETURNING id, run_id
+       )
+       UPDATE runs r SET execution_id = o.id FROM opened o WHERE r.id = o.run_id RETURNING o.id, o.run_id`,
+      [runIds, leaseSeconds],
+    );
+    const executions = new Map(rows.map((row) => [row.run_id, Number(row.id)]));
+    return runIds.flatMap((runId) => {
+      const executionId = executions.get(runId);
+      return executionId === undefined ? [] : [{ runId, executionId }];
+    });
   }
 
   /** The worker took it. True as well when the runner's first report came before the claim, or the claim comes twice. */
@@ -150,6 +234,7 @@ export class RunTransitions {
 
   /**
    * Queues a run again that ended without the messages which came while its execution was there, in the transaction of the outcome.
+   * Not one that its creator executes: no worker would come for it.
    * Messages from before the assignment belong to the prompt: an agent that fails before it gets them is not started for ever.
    */
   async continueUndelivered(tx: Tx, execution: ExecutionRef): Promise<boolean> {
@@ -157,7 +242,7 @@ export class RunTransitions {
       `WITH continued AS (
          UPDATE runs r SET state = $3, status_message = NULL, available_at = now(), updated_at = now()
            FROM run_executions e
-          WHERE r.id = $1 AND r.execution_id = $2 AND e.id = $2 AND r.state = ANY ($4)
+          WHERE r.id = $1 AND r.execution_id = $2 AND e.id = $2 AND r.state = ANY ($4) AND r.available_at < 'infinity'
             AND EXISTS (SELECT 1 FROM run_messages m WHERE m.run_id = r.id
                          AND m.delivered_execution_id IS NULL AND m.created_at >= e.assigned_at)
          RETURNING r.id
@@ -326,12 +411,14 @@ export class RunTransitions {
 
   /** `moved`: the guarded update and its timeline event. $1 run, $2 execution, $3 target, $4 sources, $5 event type, $6 payload. */
   private moveCte(event: RunEvent, set = ''): string {
-    // These are not reported by an execution, so there is none to be fenced by.
+    // These are not reported by an execution, so there is none to be fenced by. Of what is queued only the runs that their creators
+    // execute have a live execution; that of the others is over.
     if (event === 'assign' || event === 'cancel' || event === 'continue')
       throw new Error(`${event} has a statement of its own`);
     return `moved AS (
          UPDATE runs r SET state = $3, updated_at = now()${set}
           WHERE r.id = $1 AND r.execution_id = $2 AND r.state = ANY ($4)
+            AND (r.state <> 'QUEUED' OR r.available_at = 'infinity')
          RETURNING r.id, r.execution_id
        ), logged AS (
          INSERT INTO run_timeline_events (event_uuid, run_id, execution_id, event_type, payload)
@@ -355,6 +442,30 @@ export class RunTransitions {
     ];
   }
 }
+
+/** The teams that have as many runs under way as they may. @param limit a placeholder */
+export const FULL_TEAMS = (limit: string): string => `
+  SELECT r.team_uid FROM runs r WHERE ${UNDER_WAY} AND r.team_uid IS NOT NULL GROUP BY r.team_uid HAVING count(*) >= ${limit}`;
+
+/** `admitted`: the head of the queue, of each of the locked teams ($9) no more than there is room for under the limit ($10). */
+const ADMITTED_CTES = `head AS (
+         SELECT r.id, r.team_uid, r.available_at FROM runs r
+          WHERE ${ASSIGNABLE} AND (r.team_uid IS NULL OR r.team_uid = ANY ($9::uuid[]))
+          ORDER BY r.available_at, r.id LIMIT $4 + ${String(LIMITED_HEAD)}
+       ), under_way AS (
+         SELECT r.team_uid, count(*) AS runs FROM runs r WHERE r.team_uid = ANY ($9::uuid[]) AND ${UNDER_WAY} GROUP BY r.team_uid
+       ), admitted AS (
+         SELECT h.id
+           FROM (SELECT *, row_number() OVER (PARTITION BY team_uid ORDER BY available_at, id) AS place FROM head) h
+           LEFT JOIN under_way u USING (team_uid)
+          WHERE h.team_uid IS NULL OR h.place <= $10 - coalesce(u.runs, 0)
+       ), `;
+
+const assignableParameters = (pool: WorkerPool): unknown[] => [
+  RUN_STATE_MACHINE.sources('assign'),
+  pool.kind === 'hosted' ? '' : pool.workerHost,
+  pool.kind === 'hosted' ? null : pool.teamUid,
+];
 
 /**
  * For the order of locks; and for a statement that reads more than the row that it moves: had it to wait for that row itself, it would

@@ -160,7 +160,7 @@ export class RunEntity {
   @Column({ type: 'timestamptz', name: 'started_at', precision: 3, nullable: true })
   startedAt: Date | null;
 
-  /** Not assigned before this moment; the order of the queue. */
+  /** Not assigned before this moment; the order of the queue. `infinity`: never, its creator executes it. */
   @Column({ type: 'timestamptz', name: 'available_at', precision: 3, default: () => 'now()' })
   availableAt: Date;
 }
@@ -203,11 +203,12 @@ export class RunExecutionEntity {
   @JoinColumn({ name: 'run_id', foreignKeyConstraintName: 'run_executions_run_id_fkey' })
   run?: Relation<RunEntity>;
 
-  @Column('text', { name: 'worker_id' })
-  workerId: string;
+  /** Null, like the connection, when the run's creator executes it. */
+  @Column('text', { name: 'worker_id', nullable: true })
+  workerId: string | null;
 
-  @Column('uuid', { name: 'connection_id' })
-  connectionId: string;
+  @Column('uuid', { name: 'connection_id', nullable: true })
+  connectionId: string | null;
 
   @Column({ type: 'timestamptz', name: 'assigned_at', precision: 3, default: () => 'now()' })
   assignedAt: Date;

@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Queryable, Tx } from '../../kernel/persistence/database.js';
 import type { AgentConfig } from '../domain/agent-config.js';
+import type { RunMode } from '../domain/run-mode.js';
 import type { RunSource } from '../domain/run-source.js';
+import type { RunState } from '../domain/run-state.js';
+import { UNDER_WAY } from './run-transitions.js';
 import { INSERT_SEARCH_CTES, SEARCH_INPUT_COLUMNS, searchInput } from './run-search.js';
 
 /** The columns of a new run, by their names in the tables. */
@@ -22,6 +25,14 @@ export interface RunToInsert {
   skill_spec: string | null;
   metadata: Record<string, string>;
   conversation_id: string | null;
+  mode: RunMode;
+  interactive: boolean;
+  schedule_id: string | null;
+  parent_run_id: string | null;
+  ancestor_ids: string[];
+  origin_key: string | null;
+  /** Its creator executes it: no worker is ever given it. */
+  self_executed: boolean;
 }
 
 export interface ExecutionFacts {
@@ -34,32 +45,48 @@ export interface ExecutionFacts {
   executorUid: string;
 }
 
+/** The facts of a run that its children inherit. */
+export interface ParentRun {
+  id: string;
+  teamUid: string | null;
+  ownerUid: string | null;
+  creatorUid: string;
+  executorUid: string;
+  ancestorIds: string[];
+  metadata: Record<string, string>;
+}
+
 /** Writes of runs other than their transitions, and the few facts of one run that use cases need. */
 @Injectable()
 export class RunRepository {
   /**
-   * Queues runs, each with the first event of its timeline: one statement, however many they are.
+   * Queues runs, each with the first event of its timeline: one statement, however many they are. A run whose origin key is taken,
+   * or whose conversation another live run continues, is skipped; where another transaction is about to take it, this waits for how
+   * that ends.
    *
-   * @returns the ids of those that there are now: not of one whose conversation another live run continues
+   * @returns the ids of those that were created
    */
-  async insert(tx: Tx, runs: RunToInsert[]): Promise<string[]> {
-    const rows = await tx.query<{ run_id: string }>(
-      `WITH requested AS (
+  async insert(tx: Tx, runs: RunToInsert[]): Promise<Set<string>> {
+    const created = await tx.query<{ run_id: string }>(
+      `WITH given AS (
          SELECT * FROM jsonb_to_recordset($1::jsonb) AS i (
            id uuid, title text, prompt text, agent_config jsonb, team_uid uuid, owner_uid uuid, creator_uid uuid,
            executor_uid uuid, source text, worker_host text, config_name text, model_id text, environment_id text,
-           skill_spec text, metadata jsonb, conversation_id uuid, ${SEARCH_INPUT_COLUMNS})
+           skill_spec text, metadata jsonb, mode text, interactive boolean, schedule_id uuid, parent_run_id uuid,
+           ancestor_ids uuid[], origin_key text, conversation_id uuid, self_executed boolean, ${SEARCH_INPUT_COLUMNS})
        ), run AS (
          INSERT INTO runs (id, title, state, team_uid, owner_uid, creator_uid, executor_uid, source, worker_host,
-                           config_name, model_id, environment_id, skill_spec, metadata, conversation_id)
+                           config_name, model_id, environment_id, skill_spec, metadata, mode, interactive, schedule_id,
+                           parent_run_id, ancestor_ids, origin_key, conversation_id, available_at)
          SELECT id, title, 'QUEUED', team_uid, owner_uid, creator_uid, executor_uid, source, worker_host,
-                config_name, model_id, environment_id, skill_spec, metadata, conversation_id FROM requested
-         ON CONFLICT (conversation_id)
-           WHERE conversation_id IS NOT NULL AND state IN ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS')
-           DO NOTHING
+                config_name, model_id, environment_id, skill_spec, metadata, mode, interactive, schedule_id,
+                parent_run_id, ancestor_ids, origin_key, conversation_id,
+                CASE WHEN self_executed THEN 'infinity' ELSE now() END
+           FROM given ORDER BY origin_key, id
+         ON CONFLICT DO NOTHING
          RETURNING id
        ), input AS (
-         SELECT requested.* FROM requested JOIN run USING (id)
+         SELECT g.* FROM given g JOIN run USING (id)
        ), definition AS (
          INSERT INTO run_definitions (run_id, prompt, agent_config) SELECT id, prompt, agent_config FROM input
        ), ${INSERT_SEARCH_CTES}
@@ -68,7 +95,39 @@ export class RunRepository {
        RETURNING run_id`,
       [JSON.stringify(runs.map((run) => ({ ...run, ...searchInput(run) })))],
     );
-    return rows.map(({ run_id: id }) => id);
+    return new Set(created.map((row) => row.run_id));
+  }
+
+  /** The runs with these origin keys. Right after {@link insert} has skipped some it sees what it waited for. */
+  async findByOrigin(
+    database: Queryable,
+    originKeys: string[],
+  ): Promise<Map<string, { runId: string; state: RunState }>> {
+    const rows = await database.query<{ origin_key: string; id: string; state: RunState }>(
+      'SELECT origin_key, id, state FROM runs WHERE origin_key = ANY ($1)',
+      [originKeys],
+    );
+    return new Map(rows.map((row) => [row.origin_key, { runId: row.id, state: row.state }]));
+  }
+
+  /** What a run hands down to those that it, or somebody in its name, starts. Nothing of it ever changes. */
+  async parent(database: Queryable, runId: string): Promise<ParentRun | undefined> {
+    const rows = await database.query<ParentRun>(
+      `SELECT id, team_uid AS "teamUid", owner_uid AS "ownerUid", creator_uid AS "creatorUid", executor_uid AS "executorUid",
+              ancestor_ids AS "ancestorIds", metadata
+         FROM runs WHERE id = $1`,
+      [runId],
+    );
+    return rows[0];
+  }
+
+  /** How many runs of the team are with a worker. */
+  async countUnderWay(database: Queryable, teamUid: string): Promise<number> {
+    const rows = await database.query<{ count: number }>(
+      `SELECT count(*)::int AS count FROM runs r WHERE r.team_uid = $1 AND ${UNDER_WAY}`,
+      [teamUid],
+    );
+    return rows[0]?.count ?? 0;
   }
 
   /** What it takes to execute the run. */

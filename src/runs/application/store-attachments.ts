@@ -1,0 +1,30 @@
+import { Injectable } from '@nestjs/common';
+import { Readable } from 'node:stream';
+import { newUuid } from '../../kernel/ids.js';
+import { ObjectStorage } from '../../kernel/storage/object-storage.js';
+import type { StoredAttachment } from '../persistence/attachment.repository.js';
+
+/** A file that a run is to be created with. */
+export interface NewAttachment {
+  fileName: string;
+  mimeType: string;
+  bytes: Buffer;
+}
+
+/** Stores the files of a run that is about to be created. Where it is not created after all, the objects harm nobody. */
+@Injectable()
+export class StoreAttachments {
+  constructor(private readonly storage: ObjectStorage) {}
+
+  async execute(runId: string, attachments: NewAttachment[]): Promise<StoredAttachment[]> {
+    const stored: StoredAttachment[] = [];
+    for (const { fileName, mimeType, bytes } of attachments) {
+      const id = newUuid();
+      const objectKey = `runs/${runId}/attachments/${id}`;
+      // As one chunk: a Readable over the Buffer itself would be read byte by byte.
+      await this.storage.put(objectKey, Readable.from([bytes]), bytes.length);
+      stored.push({ id, fileName, mimeType, sizeBytes: bytes.length, objectKey });
+    }
+    return stored;
+  }
+}
