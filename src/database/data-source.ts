@@ -22,6 +22,7 @@ import {
   RunTimelineEventEntity,
 } from '../runs/persistence/run.entities.js';
 import { RunAttachmentEntity, RunIdempotencyKeyEntity } from '../runs/persistence/run-creation.entities.js';
+import { RunEventEntity } from '../runs/persistence/run-event.entities.js';
 import { RunSearchEntity, RunWordEntity } from '../runs/persistence/run-search.entities.js';
 import { Identities1763683200001 } from './migrations/1763683200001-identities.js';
 import { Runs1763683200002 } from './migrations/1763683200002-runs.js';
@@ -32,6 +33,7 @@ import { RunOrigins1763683200006 } from './migrations/1763683200006-run-origins.
 import { RunSearch1763683200007 } from './migrations/1763683200007-run-search.js';
 import { RunCreation1763683200009 } from './migrations/1763683200009-run-creation.js';
 import { RunMessages1763683200010 } from './migrations/1763683200010-run-messages.js';
+import { RunEvents1763683200013 } from './migrations/1763683200013-run-events.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -66,6 +68,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunExecutionEntity,
       RunMessageEntity,
       RunTimelineEventEntity,
+      RunEventEntity,
       RunSearchEntity,
       RunWordEntity,
       RunIdempotencyKeyEntity,
@@ -82,6 +85,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunSearch1763683200007,
       RunCreation1763683200009,
       RunMessages1763683200010,
+      RunEvents1763683200013,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

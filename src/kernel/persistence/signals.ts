@@ -11,6 +11,8 @@ export interface SignalPayloads {
   run_queued: null;
   /** An execution is to stop: the replica that holds its worker tells it. */
   execution_stop: { runId: string; executionId: number };
+  /** Events of runs were numbered: there is something new to read. */
+  run_events: null;
 }
 export type SignalName = keyof SignalPayloads;
 
@@ -40,7 +42,8 @@ export class Signals implements OnModuleInit, OnApplicationShutdown {
   ) {}
 
   async onModuleInit(): Promise<void> {
-    if (this.config.roles.has('dispatcher')) await this.connect();
+    const { roles } = this.config;
+    if (roles.has('dispatcher') || roles.has('api')) await this.connect();
   }
 
   async onApplicationShutdown(): Promise<void> {
