@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Tx } from '../src/kernel/persistence/database.js';
 import { Transactor } from '../src/kernel/persistence/transactor.js';
 import { artifactFacet } from '../src/runs/domain/run-facets.js';
@@ -438,6 +439,8 @@ describe.each(WAYS)('the pages, %s,', (way) => {
       await old.startTransaction();
       await old.query('SELECT now()');
       const first = ids[0] ?? '';
+      // Milliseconds are what these times are kept in.
+      await delay(5);
       const [later] = await dataSource.query<{ at: Date }[]>(`SELECT now() AS at`);
       if (order === 'desc')
         await dataSource.query(`UPDATE runs SET updated_at = now() WHERE id = $1`, [first]);

@@ -22,12 +22,12 @@ import { Transactor } from '../../kernel/persistence/transactor.js';
 import { ExchangeMessages } from '../application/exchange-messages.js';
 import {
   ListMessagesQuery,
-  MessageHeaderResponse,
-  MessageResponse,
+  RunMessageHeaderResponse,
+  RunMessageResponse,
   SendMessageRequest,
   SendMessageResponse,
-  toMessageHeader,
-  toMessageResponse,
+  toRunMessageHeader,
+  toRunMessageResponse,
 } from './messages.dto.js';
 
 /** Messages to the agents of runs: follow-ups of people, and what the agents of one tree of runs tell each other. */
@@ -43,20 +43,20 @@ export class MessagesController {
   @RequirePermission('runs:read')
   @ApiOperation({ operationId: 'listMessages', summary: 'List the messages to a run, without their texts' })
   @ApiParam({ name: 'runId', format: 'uuid' })
-  @ApiOkResponse({ type: MessageHeaderResponse, isArray: true })
+  @ApiOkResponse({ type: RunMessageHeaderResponse, isArray: true })
   @ApiNotFoundResponse({ description: 'No such run, or not one that the caller may know of' })
   async list(
     @CurrentCaller() caller: Caller,
     @Param('runId', UuidParam) runId: string,
     @Query() { unread, since, limit }: ListMessagesQuery,
-  ): Promise<MessageHeaderResponse[]> {
+  ): Promise<RunMessageHeaderResponse[]> {
     const messages = await this.messages.list(caller, runId, {
       unread: unread === 'true',
       since: since === undefined ? undefined : new Date(since),
       limit,
     });
     if (messages === undefined) throw Problem.notFound('run');
-    return messages.map(toMessageHeader);
+    return messages.map(toRunMessageHeader);
   }
 
   @Post()
@@ -127,14 +127,14 @@ export class MessagesController {
   @RequirePermission('execution:report')
   @ApiOperation({ operationId: 'readMessage', summary: 'Read a message; from then on it counts as read' })
   @ApiParam({ name: 'messageId', format: 'uuid' })
-  @ApiOkResponse({ type: MessageResponse })
+  @ApiOkResponse({ type: RunMessageResponse })
   @ApiNotFoundResponse({ description: "No such message to the key's run" })
   async read(
     @CurrentExecution() recipient: RunCaller,
     @Param('messageId', UuidParam) messageId: string,
-  ): Promise<MessageResponse> {
+  ): Promise<RunMessageResponse> {
     const message = await this.transactor.run((tx) => this.messages.read(tx, recipient, messageId));
     if (message === undefined) throw Problem.notFound('message');
-    return toMessageResponse(message);
+    return toRunMessageResponse(message);
   }
 }

@@ -58,7 +58,7 @@ export class ListMessagesQuery {
 }
 
 /** A message to a run, without its text. */
-export class MessageHeaderResponse {
+export class RunMessageHeaderResponse {
   /**
    * Its id.
    * @example "3f6ad0a4-0d0f-4a4c-9d5a-9a0f6c9e2b11"
@@ -101,7 +101,7 @@ export class MessageHeaderResponse {
 }
 
 /** A message to a run. */
-export class MessageResponse extends MessageHeaderResponse {
+export class RunMessageResponse extends RunMessageHeaderResponse {
   /**
    * Its text.
    * @example "Look at the second commit, please."
@@ -156,9 +156,9 @@ export class SendMessageResponse {
   message_ids: string[];
 }
 
-export const toMessageHeader = (message: RunMessageView): MessageHeaderResponse => headerOf(message);
+export const toRunMessageHeader = (message: RunMessageView): RunMessageHeaderResponse => headerOf(message);
 
-export const toMessageResponse = (message: RunMessageView & { message: string }): MessageResponse => ({
+export const toRunMessageResponse = (message: RunMessageView & { message: string }): RunMessageResponse => ({
   ...headerOf(message),
   body: message.message,
 });
