@@ -1,2 +1,3 @@
-export { type Factory, type FactoryMode } from './domain/factory.js';
+export { Factories } from './application/factories.js';
+export type { Factory, FactoryMode } from './domain/factory.js';
 export { WebhooksModule } from './webhooks.module.js';
