@@ -1,2 +1,3 @@
+export { serveIngress } from './api/serve-ingress.js';
 export { type Factory, type FactoryMode } from './domain/factory.js';
 export { WebhooksModule } from './webhooks.module.js';
