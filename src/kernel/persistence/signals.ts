@@ -42,7 +42,8 @@ export class Signals implements OnModuleInit, OnApplicationShutdown {
   ) {}
 
   async onModuleInit(): Promise<void> {
-    if (this.config.roles.has('dispatcher')) await this.connect();
+    const { roles } = this.config;
+    if (roles.has('dispatcher') || roles.has('ingress')) await this.connect();
   }
 
   async onApplicationShutdown(): Promise<void> {
