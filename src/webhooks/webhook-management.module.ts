@@ -12,12 +12,14 @@ import { DeleteWebhook } from './application/delete-webhook.js';
 import { Factories } from './application/factories.js';
 import { ListFactories } from './application/list-factories.js';
 import { ListWebhooks } from './application/list-webhooks.js';
+import { ReencryptWebhookSecrets } from './application/reencrypt-webhook-secrets.js';
 import { RotateWebhookSecret } from './application/rotate-webhook-secret.js';
 import { SupplyWebhookSecret } from './application/supply-webhook-secret.js';
 import { UpdateFactory } from './application/update-factory.js';
 import { WebhookSecrets } from './application/webhook-secrets.js';
 import { Webhooks } from './application/webhooks.js';
 import { FactoryRepository } from './persistence/factory.repository.js';
+import { SealedCopyRepository } from './persistence/sealed-copy.repository.js';
 import { WebhookRepository } from './persistence/webhook.repository.js';
 
 /** Factories and their webhooks, as people make and change them. */
@@ -40,6 +42,8 @@ import { WebhookRepository } from './persistence/webhook.repository.js';
     DeleteWebhook,
     RotateWebhookSecret,
     SupplyWebhookSecret,
+    SealedCopyRepository,
+    ReencryptWebhookSecrets,
   ],
   exports: [Factories, Webhooks],
 })

@@ -1,8 +1,9 @@
 import { Module } from '@nestjs/common';
+import { DeliveryLogModule } from './delivery-log.module.js';
 import { IngressModule } from './ingress.module.js';
 import { WebhookManagementModule } from './webhook-management.module.js';
 
-const PARTS = [WebhookManagementModule, IngressModule];
+const PARTS = [WebhookManagementModule, IngressModule, DeliveryLogModule];
 
 /** Factories, their webhooks, and what is delivered to them. */
 @Module({ imports: PARTS, exports: PARTS })

@@ -27,7 +27,7 @@ export class RequestValidationPipe extends ValidationPipe {
     if (metadata.type !== 'body' || dto === undefined)
       return super.transform(given, metadata) as Promise<unknown>;
     // No body at all says as much as an object without fields.
-    const value = given ?? {};
+    const value = given === undefined ? {} : given;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw Problem.invalid([{ field: 'body', message: 'must be a JSON object' }]);
     }
