@@ -11,6 +11,8 @@ export interface SignalPayloads {
   run_queued: null;
   /** An execution is to stop: the replica that holds its worker tells it. */
   execution_stop: { runId: string; executionId: number };
+  /** A webhook was changed or deleted: what a replica remembers of it is no longer true. */
+  webhook_changed: { uid: string };
 }
 export type SignalName = keyof SignalPayloads;
 
