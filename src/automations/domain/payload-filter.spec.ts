@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { formatPath } from './field-path.js';
 import { compileFilter, MATCHED } from './payload-filter.js';
 
 const failedPath = (filter: unknown, payload: unknown): string | undefined => {
@@ -11,7 +12,7 @@ const errorsOf = (filter: unknown): string[] => {
   const compiled = compileFilter(filter);
   return compiled.outcome === 'compiled'
     ? []
-    : compiled.errors.map(({ path, message }) => `${path}: ${message}`);
+    : compiled.errors.map(({ path, message }) => `${formatPath(path)}: ${message}`);
 };
 
 /** A payload as it arrives, so that `__proto__` is a key like any other. */

@@ -34,8 +34,8 @@ export const MATCHED = -1;
 
 /** A rule that a filter breaks. */
 export interface FilterError {
-  /** Such as `pull_request.head.ref`; `$` is the filter itself. */
-  path: string;
+  /** Where in the filter, such as `['pull_request', 'head', 'ref', 'in', 0]`. */
+  path: FieldPath;
   message: string;
 }
 
@@ -53,7 +53,7 @@ const MAX_ERRORS = 20;
 /** Compiles a filter, or says what is wrong with it. */
 export function compileFilter(filter: unknown): CompileOutcome {
   if (!isObject(filter)) {
-    return { outcome: 'invalid', errors: [{ path: formatPath([]), message: 'must be an object' }] };
+    return { outcome: 'invalid', errors: [{ path: [], message: 'must be an object' }] };
   }
   const compiler = new Compiler();
   const matches = compiler.compile(filter);
@@ -89,7 +89,7 @@ class Compiler {
   }
 
   refuse(path: FieldPath, message: string): void {
-    this.errors.push({ path: formatPath(path), message });
+    this.errors.push({ path, message });
   }
 
   /** All fields of a filter object. */
@@ -177,7 +177,7 @@ class Compiler {
     if (values.length > MAX_LIST) this.refuse(path, `must have at most ${MAX_LIST} values`);
     for (const [index, value] of values.entries()) {
       const message = complaintAbout(value);
-      if (message !== undefined) this.errors.push({ path: `${formatPath(path)}[${index}]`, message });
+      if (message !== undefined) this.refuse([...path, index], message);
     }
     return new Set(values.filter(isScalar));
   }
