@@ -24,6 +24,8 @@ export function openApiDocument(app: NestExpressApplication): OpenAPIObject {
     .addTag('Skills', 'What agents can be asked to do')
     .addTag('Models', 'What agents think with')
     .addTag('Secrets', 'Credentials that executions are given')
+    .addTag('Factories', 'What groups webhooks and automations')
+    .addTag('Webhooks', 'Where senders deliver, and what they delivered')
     .addTag('Harness support', 'What the agent of an execution calls, with the key of its run')
     .addTag('Operations', 'Health, metrics and the meaning of error codes')
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'An API key' })

@@ -105,6 +105,7 @@ beforeAll(async () => {
   const environment = await make('/v1/agent/environments', { name: 'Shop' });
   const share = await make(`/v1/agent/environments/${environment.uid ?? ''}/shares`, { kind: 'link' });
   await make('/v1/secrets', { name: 'A_SECRET', value: 'a-value', team: true });
+  const factory = await make('/v1/factories', { name: 'Backend' });
   const set = (kind: string, value: string | undefined): unknown => resources.set(kind, value ?? '');
   set('/v1/agent/runs/{runId}', run_id);
   set('/v1/agent/events/{runId}', run_id);
@@ -120,6 +121,7 @@ beforeAll(async () => {
   set('/v1/agent/environments/{uid}', environment.uid);
   set('/v1/agent/environments/{uid}/shares/{shareUid}', share.uid);
   set('/v1/secrets/{name}', 'A_SECRET');
+  set('/v1/factories/{uid}', factory.uid);
 });
 afterAll(async () => {
   await server.close();

@@ -23,6 +23,13 @@ import {
 } from '../runs/persistence/run.entities.js';
 import { RunAttachmentEntity, RunIdempotencyKeyEntity } from '../runs/persistence/run-creation.entities.js';
 import { RunSearchEntity, RunWordEntity } from '../runs/persistence/run-search.entities.js';
+import {
+  DeliveryEvaluationEntity,
+  WebhookBudgetEntity,
+  WebhookDeliveryEntity,
+  WebhookEvaluationQueueEntity,
+  WebhookIdentityEntity,
+} from '../webhooks/persistence/delivery.entities.js';
 import { FactoryEntity, WebhookEntity } from '../webhooks/persistence/webhook.entities.js';
 import { Identities1763683200001 } from './migrations/1763683200001-identities.js';
 import { Runs1763683200002 } from './migrations/1763683200002-runs.js';
@@ -34,6 +41,7 @@ import { RunSearch1763683200007 } from './migrations/1763683200007-run-search.js
 import { RunCreation1763683200009 } from './migrations/1763683200009-run-creation.js';
 import { RunMessages1763683200010 } from './migrations/1763683200010-run-messages.js';
 import { Webhooks1763683200011 } from './migrations/1763683200011-webhooks.js';
+import { WebhookDeliveries1763683200012 } from './migrations/1763683200012-webhook-deliveries.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -75,6 +83,11 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       WorkerConnectionEntity,
       FactoryEntity,
       WebhookEntity,
+      WebhookDeliveryEntity,
+      WebhookIdentityEntity,
+      WebhookBudgetEntity,
+      WebhookEvaluationQueueEntity,
+      DeliveryEvaluationEntity,
     ],
     migrations: [
       Identities1763683200001,
@@ -87,6 +100,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunCreation1763683200009,
       RunMessages1763683200010,
       Webhooks1763683200011,
+      WebhookDeliveries1763683200012,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

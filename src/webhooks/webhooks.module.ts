@@ -1,6 +1,18 @@
 import { Module } from '@nestjs/common';
 import { CatalogModule } from '../catalog/index.js';
+import { FactoriesController } from './api/factories.controller.js';
+import { CreateFactory } from './application/create-factory.js';
+import { DeleteFactory } from './application/delete-factory.js';
+import { Factories } from './application/factories.js';
+import { ListFactories } from './application/list-factories.js';
+import { UpdateFactory } from './application/update-factory.js';
+import { FactoryRepository } from './persistence/factory.repository.js';
 
 /** Factories, their webhooks, and what is delivered to them. */
-@Module({ imports: [CatalogModule] })
+@Module({
+  imports: [CatalogModule],
+  controllers: [FactoriesController],
+  providers: [FactoryRepository, Factories, ListFactories, CreateFactory, UpdateFactory, DeleteFactory],
+  exports: [Factories],
+})
 export class WebhooksModule {}
