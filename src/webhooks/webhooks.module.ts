@@ -6,13 +6,26 @@ import { DeleteFactory } from './application/delete-factory.js';
 import { Factories } from './application/factories.js';
 import { ListFactories } from './application/list-factories.js';
 import { UpdateFactory } from './application/update-factory.js';
+import { EvaluationLog } from './persistence/evaluation-log.js';
+import { EvaluationQueue } from './persistence/evaluation-queue.js';
+import { FactoryWebhooks } from './persistence/factory-webhooks.js';
 import { FactoryRepository } from './persistence/factory.repository.js';
 
 /** Factories, their webhooks, and what is delivered to them. */
 @Module({
   imports: [CatalogModule],
   controllers: [FactoriesController],
-  providers: [FactoryRepository, Factories, ListFactories, CreateFactory, UpdateFactory, DeleteFactory],
-  exports: [Factories],
+  providers: [
+    FactoryRepository,
+    Factories,
+    ListFactories,
+    CreateFactory,
+    UpdateFactory,
+    DeleteFactory,
+    FactoryWebhooks,
+    EvaluationQueue,
+    EvaluationLog,
+  ],
+  exports: [Factories, FactoryWebhooks, EvaluationQueue, EvaluationLog],
 })
 export class WebhooksModule {}

@@ -17,6 +17,12 @@ export interface Automation {
   updatedAt: Date;
 }
 
+/** What people set of an automation. */
+export type AutomationSettings = Pick<
+  Automation,
+  'name' | 'enabled' | 'agentUid' | 'prompt' | 'triggers' | 'config'
+>;
+
 /** What starts a run. */
 export type Trigger = WebhookTrigger | ScheduleTrigger;
 

@@ -115,7 +115,7 @@ describe('a definition', () => {
       'a key that nobody knows',
       'webhooks/a.yaml',
       'secretName: A\nsecretname: B\n',
-      ['webhooks/a.yaml:2: secretname: is not a known key'],
+      ['webhooks/a.yaml:2: secretname: is not a known field'],
     ],
     [
       'a value that is none of those allowed',

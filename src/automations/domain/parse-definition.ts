@@ -9,6 +9,7 @@ import {
   webhookFileSchema,
 } from './definition-schemas.js';
 import type { FieldPath } from './field-path.js';
+import { fieldErrors } from './parse-triggers.js';
 import { parseYaml, type YamlSource } from './yaml-source.js';
 
 export type ParsedDefinition =
@@ -158,7 +159,7 @@ class DefinitionParser {
     const checked = schema.safeParse(source.value ?? {});
     if (!checked.success) {
       const issues = checked.error.issues.slice(0, MAX_ERRORS);
-      this.errors.push(...issues.flatMap((issue) => errorsOf(issue, error)));
+      this.errors.push(...issues.flatMap(fieldErrors).map(({ path, message }) => error(path, message)));
       return undefined;
     }
     return { file, value: { ...checked.data, ...rest }, error };
@@ -173,16 +174,6 @@ const errorIn =
     field: path.join('.'),
     message,
   });
-
-function errorsOf(
-  issue: z.core.$ZodIssue,
-  error: (path: FieldPath, message: string) => DefinitionError,
-): DefinitionError[] {
-  const path = issue.path.filter((part) => typeof part !== 'symbol');
-  return issue.code === 'unrecognized_keys'
-    ? issue.keys.slice(0, MAX_ERRORS).map((key) => error([...path, key], 'is not a known key'))
-    : [error(path, issue.message)];
-}
 
 const isFence = (line: string | undefined): boolean => line?.trimEnd() === '---';
 
