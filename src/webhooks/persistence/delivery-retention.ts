@@ -23,7 +23,7 @@ const nthLatest = (count: number): string => `
  * Deletes a batch of what is not to be kept. $1 webhooks, $2 rows at most.
  *
  * `edge` is where the kept part of a log begins, for each class of statuses: what is older goes, found through the index of the log.
- * A delivery that still waits for its evaluation stays.
+ * A delivery stays as long as it waits for its evaluation or for a run of it.
  */
 const TRIM = `
   WITH class (statuses, is_capped) AS (
@@ -51,6 +51,8 @@ const TRIM = `
        WHERE d.webhook_uid = e.uid AND d.status = lane.status AND (d.received_at, d.id) < (e.received_at, e.id)
          AND NOT EXISTS (
            SELECT FROM webhook_evaluation_queue q WHERE q.webhook_uid = d.webhook_uid AND q.delivery_id = d.id)
+         AND NOT EXISTS (
+           SELECT FROM delivery_evaluations v WHERE v.delivery_id = d.id AND v.outcome = 'pending')
        ORDER BY d.received_at, d.id LIMIT $2 FOR UPDATE OF d SKIP LOCKED) AS old
      LIMIT $2
   )
