@@ -1,10 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
+import { AutomationsModule } from './automations/index.js';
 import { CatalogModule } from './catalog/index.js';
 import { ExecutionModule } from './execution/index.js';
 import { IdentitiesModule } from './identities/index.js';
 import { type Foundation, KernelModule } from './kernel/kernel.module.js';
 import { RunsModule } from './runs/index.js';
+import { WebhooksModule } from './webhooks/index.js';
 
 @Module({})
 export class AppModule {
@@ -18,6 +20,8 @@ export class AppModule {
         CatalogModule,
         RunsModule,
         ExecutionModule,
+        WebhooksModule,
+        AutomationsModule,
       ],
     };
   }

@@ -1,5 +1,5 @@
 /** Parts of the work that a process can do. A process that has not `api` still answers health and metrics. */
-export const ROLES = ['api', 'dispatcher', 'sweeper'] as const;
+export const ROLES = ['api', 'ingress', 'dispatcher', 'sweeper'] as const;
 export type Role = (typeof ROLES)[number];
 
 /**
@@ -13,6 +13,8 @@ export abstract class AppConfig {
   abstract readonly host: string;
   /** Where clients reach this service, without a trailing slash. */
   abstract readonly publicUrl: string;
+  /** Where senders reach the ingress of webhooks, without a trailing slash. */
+  abstract readonly webhookBaseUrl: string;
   /** Absolute path of the directory for the embedded database, objects, workspaces and generated secrets. */
   abstract readonly dataDir: string;
   /** A PostgreSQL server to use; undefined = the embedded one. */
@@ -42,6 +44,12 @@ export abstract class AppConfig {
   abstract readonly teamMaxConcurrentRuns: number;
   /** Requests that one API key may make in a minute, on each replica; 0 = any number. */
   abstract readonly apiRequestsPerMinute: number;
+  /** Authenticated deliveries that a webhook takes in any 60 seconds, over all replicas; 0 = any number. */
+  abstract readonly webhookDeliveriesPerMinute: number;
+  /** Failed authentications of one client at one webhook in any 60 seconds, over all replicas; 0 = any number. */
+  abstract readonly webhookFailedAuthPerMinute: number;
+  /** Proxies in front of the service that add the address they saw to `X-Forwarded-For`. */
+  abstract readonly trustedProxies: number;
   /** Where repositories are cloned from, as `{base}/{owner}/{repo}`; without a trailing slash. */
   abstract readonly gitBaseUrl: string;
   /** Name of the team secret that holds a token for the repositories; undefined = anonymous. */

@@ -24,6 +24,24 @@ import {
 import { RunAttachmentEntity, RunIdempotencyKeyEntity } from '../runs/persistence/run-creation.entities.js';
 import { RunEventEntity } from '../runs/persistence/run-event.entities.js';
 import { RunSearchEntity, RunWordEntity } from '../runs/persistence/run-search.entities.js';
+import {
+  AutomationEntity,
+  AutomationSetEntity,
+  AutomationWebhookEntity,
+  FactoryAgentEntity,
+} from '../automations/persistence/automation.entities.js';
+import {
+  WebhookBudgetEntity,
+  WebhookDeliveryEntity,
+  WebhookEvaluationQueueEntity,
+  WebhookIdentityEntity,
+} from '../webhooks/persistence/delivery.entities.js';
+import {
+  DeliveryEvaluationEntity,
+  DeliveryOutcomeEntity,
+  EvaluationPlanEntity,
+} from '../webhooks/persistence/evaluation.entities.js';
+import { FactoryEntity, WebhookEntity } from '../webhooks/persistence/webhook.entities.js';
 import { Identities1763683200001 } from './migrations/1763683200001-identities.js';
 import { Runs1763683200002 } from './migrations/1763683200002-runs.js';
 import { WorkerConnections1763683200003 } from './migrations/1763683200003-worker-connections.js';
@@ -34,6 +52,9 @@ import { RunSearch1763683200007 } from './migrations/1763683200007-run-search.js
 import { RunCreation1763683200009 } from './migrations/1763683200009-run-creation.js';
 import { RunMessages1763683200010 } from './migrations/1763683200010-run-messages.js';
 import { RunEvents1763683200013 } from './migrations/1763683200013-run-events.js';
+import { Webhooks1763683200011 } from './migrations/1763683200011-webhooks.js';
+import { WebhookDeliveries1763683200012 } from './migrations/1763683200012-webhook-deliveries.js';
+import { Automations1763683200016 } from './migrations/1763683200016-automations.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -74,6 +95,19 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunIdempotencyKeyEntity,
       RunAttachmentEntity,
       WorkerConnectionEntity,
+      FactoryEntity,
+      WebhookEntity,
+      WebhookDeliveryEntity,
+      WebhookIdentityEntity,
+      WebhookBudgetEntity,
+      WebhookEvaluationQueueEntity,
+      EvaluationPlanEntity,
+      DeliveryOutcomeEntity,
+      DeliveryEvaluationEntity,
+      AutomationEntity,
+      AutomationWebhookEntity,
+      AutomationSetEntity,
+      FactoryAgentEntity,
     ],
     migrations: [
       Identities1763683200001,
@@ -86,6 +120,9 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunCreation1763683200009,
       RunMessages1763683200010,
       RunEvents1763683200013,
+      Webhooks1763683200011,
+      WebhookDeliveries1763683200012,
+      Automations1763683200016,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

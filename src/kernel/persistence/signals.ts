@@ -13,6 +13,8 @@ export interface SignalPayloads {
   execution_stop: { runId: string; executionId: number };
   /** Events of runs were numbered: there is something new to read. */
   run_events: null;
+  /** A webhook was changed or deleted: what a replica remembers of it is no longer true. */
+  webhook_changed: { uid: string };
 }
 export type SignalName = keyof SignalPayloads;
 
@@ -43,7 +45,8 @@ export class Signals implements OnModuleInit, OnApplicationShutdown {
 
   async onModuleInit(): Promise<void> {
     const { roles } = this.config;
-    if (roles.has('dispatcher') || roles.has('api')) await this.connect();
+    const listens = (['api', 'ingress', 'dispatcher'] as const).some((role) => roles.has(role));
+    if (listens) await this.connect();
   }
 
   async onApplicationShutdown(): Promise<void> {
