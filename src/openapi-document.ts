@@ -25,6 +25,7 @@ export function openApiDocument(app: NestExpressApplication): OpenAPIObject {
     .addTag('Models', 'What agents think with')
     .addTag('Secrets', 'Credentials that executions are given')
     .addTag('Harness support', 'What the agent of an execution calls, with the key of its run')
+    .addTag('Webhook ingress', 'Where the systems of others deliver to')
     .addTag('Operations', 'Health, metrics and the meaning of error codes')
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'An API key' })
     .build();
