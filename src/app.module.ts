@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
+import { AutomationsModule } from './automations/index.js';
 import { CatalogModule } from './catalog/index.js';
 import { ExecutionModule } from './execution/index.js';
 import { IdentitiesModule } from './identities/index.js';
@@ -20,6 +21,7 @@ export class AppModule {
         RunsModule,
         ExecutionModule,
         WebhooksModule,
+        AutomationsModule,
       ],
     };
   }

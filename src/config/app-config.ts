@@ -13,6 +13,8 @@ export abstract class AppConfig {
   abstract readonly host: string;
   /** Where clients reach this service, without a trailing slash. */
   abstract readonly publicUrl: string;
+  /** Where senders reach the ingress of webhooks, without a trailing slash. */
+  abstract readonly webhookBaseUrl: string;
   /** Absolute path of the directory for the embedded database, objects, workspaces and generated secrets. */
   abstract readonly dataDir: string;
   /** A PostgreSQL server to use; undefined = the embedded one. */

@@ -30,6 +30,11 @@ describe('parseConfig', () => {
     expect(parseConfig({ PORT: '', PUBLIC_URL: 'https://mill.example/' })).toMatchObject({
       port: 8080,
       publicUrl: 'https://mill.example',
+      webhookBaseUrl: 'https://mill.example',
+    });
+    expect(parseConfig({ WEBHOOK_BASE_URL: 'https://hooks.example/in/' })).toMatchObject({
+      publicUrl: 'http://localhost:8080',
+      webhookBaseUrl: 'https://hooks.example/in',
     });
   });
 
@@ -37,6 +42,7 @@ describe('parseConfig', () => {
     ['PORT', '70000'],
     ['PORT', '8o80'],
     ['PUBLIC_URL', 'mill.example'],
+    ['WEBHOOK_BASE_URL', 'ftp://hunter2.example'],
     ['DATABASE_URL', 'mysql://hunter2@db/app'],
     ['ENCRYPTION_KEY', 'aHVudGVyMg=='],
     ['BOOTSTRAP_API_KEY', 'hunter2'],

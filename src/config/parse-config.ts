@@ -23,6 +23,8 @@ const wholeNumber = (minimum: number, maximum: number) => {
 const url = (schemes: string[], message: string) =>
   z.string().refine((value) => URL.canParse(value) && schemes.includes(new URL(value).protocol), message);
 
+const withoutTrailingSlash = (address: string): string => address.replace(/\/+$/, '');
+
 const KEY_BYTES = 32;
 
 const encryptionKey = z
@@ -35,6 +37,7 @@ const environmentSchema = z.object({
   PORT: wholeNumber(1, 65_535).default(8080),
   HOST: z.string().default('127.0.0.1'),
   PUBLIC_URL: url(['http:', 'https:'], 'must be an http or https URL').optional(),
+  WEBHOOK_BASE_URL: url(['http:', 'https:'], 'must be an http or https URL').optional(),
   DATA_DIR: z.string().default('./.data'),
   DATABASE_URL: url(['postgres:', 'postgresql:'], 'must be a postgres:// URL').optional(),
   DATABASE_POOL_SIZE: wholeNumber(2, 500).default(20),
@@ -98,11 +101,13 @@ export function parseConfig(environment: Record<string, string | undefined>): Ap
       { variable: 'ENCRYPTION_KEY', message: 'is required in production (openssl rand -base64 32)' },
     ]);
   }
+  const publicUrl = withoutTrailingSlash(values.PUBLIC_URL ?? `http://localhost:${String(values.PORT)}`);
   return Object.freeze({
     production,
     port: values.PORT,
     host: values.HOST,
-    publicUrl: (values.PUBLIC_URL ?? `http://localhost:${String(values.PORT)}`).replace(/\/+$/, ''),
+    publicUrl,
+    webhookBaseUrl: withoutTrailingSlash(values.WEBHOOK_BASE_URL ?? publicUrl),
     dataDir: resolve(values.DATA_DIR),
     databaseUrl: values.DATABASE_URL,
     databasePoolSize: values.DATABASE_POOL_SIZE,
@@ -122,7 +127,7 @@ export function parseConfig(environment: Record<string, string | undefined>): Ap
     webhookDeliveriesPerMinute: values.WEBHOOK_DELIVERIES_PER_MINUTE,
     webhookFailedAuthPerMinute: values.WEBHOOK_FAILED_AUTH_PER_MINUTE,
     trustedProxies: values.TRUSTED_PROXIES,
-    gitBaseUrl: values.GIT_BASE_URL.replace(/\/+$/, ''),
+    gitBaseUrl: withoutTrailingSlash(values.GIT_BASE_URL),
     gitTokenSecret: values.GIT_TOKEN_SECRET,
     modelsFile: values.MODELS_FILE,
     metadataFiltering: values.METADATA_FILTERING === 'on',

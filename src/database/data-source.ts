@@ -24,12 +24,22 @@ import {
 import { RunAttachmentEntity, RunIdempotencyKeyEntity } from '../runs/persistence/run-creation.entities.js';
 import { RunSearchEntity, RunWordEntity } from '../runs/persistence/run-search.entities.js';
 import {
-  DeliveryEvaluationEntity,
+  AutomationEntity,
+  AutomationSetEntity,
+  AutomationWebhookEntity,
+  FactoryAgentEntity,
+} from '../automations/persistence/automation.entities.js';
+import {
   WebhookBudgetEntity,
   WebhookDeliveryEntity,
   WebhookEvaluationQueueEntity,
   WebhookIdentityEntity,
 } from '../webhooks/persistence/delivery.entities.js';
+import {
+  DeliveryEvaluationEntity,
+  DeliveryOutcomeEntity,
+  EvaluationPlanEntity,
+} from '../webhooks/persistence/evaluation.entities.js';
 import { FactoryEntity, WebhookEntity } from '../webhooks/persistence/webhook.entities.js';
 import { Identities1763683200001 } from './migrations/1763683200001-identities.js';
 import { Runs1763683200002 } from './migrations/1763683200002-runs.js';
@@ -42,6 +52,7 @@ import { RunCreation1763683200009 } from './migrations/1763683200009-run-creatio
 import { RunMessages1763683200010 } from './migrations/1763683200010-run-messages.js';
 import { Webhooks1763683200011 } from './migrations/1763683200011-webhooks.js';
 import { WebhookDeliveries1763683200012 } from './migrations/1763683200012-webhook-deliveries.js';
+import { Automations1763683200016 } from './migrations/1763683200016-automations.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -87,7 +98,13 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       WebhookIdentityEntity,
       WebhookBudgetEntity,
       WebhookEvaluationQueueEntity,
+      EvaluationPlanEntity,
+      DeliveryOutcomeEntity,
       DeliveryEvaluationEntity,
+      AutomationEntity,
+      AutomationWebhookEntity,
+      AutomationSetEntity,
+      FactoryAgentEntity,
     ],
     migrations: [
       Identities1763683200001,
@@ -101,6 +118,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunMessages1763683200010,
       Webhooks1763683200011,
       WebhookDeliveries1763683200012,
+      Automations1763683200016,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

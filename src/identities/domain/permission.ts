@@ -26,6 +26,10 @@ export const PERMISSIONS = [
   'secrets:read',
   /** Make, change and delete secrets. */
   'secrets:write',
+  /** Read the team's factories and what belongs to them: webhooks, their deliveries, automations. */
+  'factories:read',
+  /** Make, change and delete what belongs to factories: the team's permission `manage_factory`. */
+  'factories:manage',
   /** Read runs and what they left behind. */
   'runs:read',
   /** Start runs: a run's own agent, too, starts children of its run. */

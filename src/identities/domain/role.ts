@@ -20,11 +20,11 @@ export const PERMISSIONS_OF_ROLE: Record<Role, readonly Permission[]> = {
     'runs:write',
   ],
   /** A person who acts for a team. */
-  member: ['teams:read', 'agents:read', 'agents:manage', 'workers:read', 'workers:connect'],
+  member: ['teams:read', 'agents:read', 'agents:manage', 'factories:read', 'workers:read', 'workers:connect'],
   /** An admin of the team that they act for. */
   admin: ['teams:manage'],
   /** May manage the factories of the team that they act for. */
-  factory_manager: [],
+  factory_manager: ['factories:manage'],
   /** Runs the installation. */
   operator: ['installation:manage', 'workers:connect'],
   /** An agent identity: works, but manages nobody. */
@@ -34,6 +34,7 @@ export const PERMISSIONS_OF_ROLE: Record<Role, readonly Permission[]> = {
     'environments:read',
     'skills:read',
     'models:read',
+    'factories:read',
     'runs:read',
     'runs:create',
     'runs:write',

@@ -67,7 +67,7 @@ export class RunRepository {
    * @returns the ids of those that were created
    */
   async insert(tx: Tx, runs: RunToInsert[]): Promise<Set<string>> {
-    const created = await tx.query<{ run_id: string }>(
+    const created = await tx.queryPrepared<{ run_id: string; xid: string }>(
       `WITH given AS (
          SELECT * FROM jsonb_to_recordset($1::jsonb) AS i (
            id uuid, title text, prompt text, agent_config jsonb, team_uid uuid, owner_uid uuid, creator_uid uuid,
@@ -92,9 +92,10 @@ export class RunRepository {
        ), ${INSERT_SEARCH_CTES}
        INSERT INTO run_timeline_events (event_uuid, run_id, event_type, payload)
        SELECT gen_random_uuid(), id, 'oz_run_created', jsonb_build_object('source', source) FROM input
-       RETURNING run_id`,
+       RETURNING run_id, pg_current_xact_id()::text AS xid`,
       [JSON.stringify(runs.map((run) => ({ ...run, ...searchInput(run) })))],
     );
+    if (created[0] !== undefined) tx.noteId(created[0].xid);
     return new Set(created.map((row) => row.run_id));
   }
 

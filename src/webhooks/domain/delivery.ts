@@ -18,5 +18,6 @@ export interface DeliveryIdentity {
   value: string;
 }
 
-export const EVALUATION_OUTCOMES = ['matched', 'not_matched', 'error'] as const;
+/** What an automation made of a delivery; `pending`: it has not been decided yet, or its run not been started. */
+export const EVALUATION_OUTCOMES = ['matched', 'not_matched', 'error', 'pending'] as const;
 export type EvaluationOutcome = (typeof EVALUATION_OUTCOMES)[number];

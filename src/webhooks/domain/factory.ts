@@ -14,3 +14,5 @@ export interface Factory {
   createdAt: Date;
   updatedAt: Date;
 }
+
+export const isDefaultFactory = ({ name }: Factory): boolean => name.toLowerCase() === DEFAULT_FACTORY_NAME;

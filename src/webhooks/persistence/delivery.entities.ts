@@ -1,5 +1,5 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { DeliveryStatus, EvaluationOutcome, IdentityKind } from '../domain/delivery.js';
+import type { DeliveryStatus, IdentityKind } from '../domain/delivery.js';
 
 /** The log: one row for each delivery that reached a known, enabled webhook. */
 @Entity('webhook_deliveries')
@@ -97,28 +97,4 @@ export class WebhookEvaluationQueueEntity {
 
   @Column('integer', { default: 0 })
   attempts: number;
-}
-
-/** What an automation made of an accepted delivery. */
-@Entity('delivery_evaluations')
-@Check('delivery_evaluations_outcome_check', `outcome IN ('matched', 'not_matched', 'error')`)
-export class DeliveryEvaluationEntity {
-  @PrimaryColumn('uuid', { name: 'delivery_id', primaryKeyConstraintName: 'delivery_evaluations_pkey' })
-  deliveryId: string;
-
-  @PrimaryColumn('uuid', { name: 'automation_uid', primaryKeyConstraintName: 'delivery_evaluations_pkey' })
-  automationUid: string;
-
-  @Column('text')
-  outcome: EvaluationOutcome;
-
-  @Column('uuid', { name: 'run_id', nullable: true })
-  runId: string | null;
-
-  /** Of the payload filter: where it did not match. */
-  @Column('text', { name: 'failed_path', nullable: true })
-  failedPath: string | null;
-
-  @Column('text', { nullable: true })
-  reason: string | null;
 }

@@ -1,0 +1,169 @@
+import { Injectable } from '@nestjs/common';
+import { newUuid } from '../../kernel/ids.js';
+import type { Queryable, Tx } from '../../kernel/persistence/database.js';
+import type { AgentConfig } from '../../runs/index.js';
+import { type Automation, type AutomationSettings, type Trigger, webhooksOf } from '../domain/automation.js';
+
+/** Of one factory. */
+export const MAX_AUTOMATIONS = 1000;
+
+/** An enabled automation, as the evaluation of deliveries to a webhook needs it. */
+export interface SelectingAutomation {
+  uid: string;
+  triggers: Trigger[];
+}
+
+/** What it takes to start a run of an automation. */
+export interface LaunchableAutomation {
+  uid: string;
+  name: string;
+  enabled: boolean;
+  agentUid: string | null;
+  prompt: string;
+  config: AgentConfig | null;
+  lastEditorUid: string;
+  teamUid: string;
+}
+
+const COLUMNS = `a.uid, a.factory_uid AS "factoryUid", a.name, a.enabled, a.agent_uid AS "agentUid", a.prompt, a.triggers, a.config,
+  a.created_at AS "createdAt", a.updated_at AS "updatedAt"`;
+
+/**
+ * Automations of factories. Whoever writes holds the factory's lock ({@link Factories}), so that the revision of its automations goes
+ * up one by one and what was counted or checked stays true.
+ */
+@Injectable()
+export class AutomationRepository {
+  /** By name. */
+  list(database: Queryable, factoryUid: string): Promise<Automation[]> {
+    return database.query<Automation>(
+      `SELECT ${COLUMNS} FROM automations a WHERE a.factory_uid = $1 ORDER BY lower(a.name)`,
+      [factoryUid],
+    );
+  }
+
+  async find(database: Queryable, teamUid: string, uid: string): Promise<Automation | undefined> {
+    const rows = await database.query<Automation>(
+      `SELECT ${COLUMNS} FROM automations a JOIN factories f ON f.uid = a.factory_uid
+        WHERE a.uid = $1 AND f.team_uid = $2`,
+      [uid, teamUid],
+    );
+    return rows[0];
+  }
+
+  async insert(
+    tx: Tx,
+    factoryUid: string,
+    settings: AutomationSettings,
+    editorUid: string,
+  ): Promise<Automation | 'name_taken' | 'limit_reached'> {
+    const [count] = await tx.query<{ is_full: boolean }>(
+      'SELECT count(*) >= $2 AS is_full FROM automations WHERE factory_uid = $1',
+      [factoryUid, MAX_AUTOMATIONS],
+    );
+    if (count?.is_full) return 'limit_reached';
+    const [automation] = await tx.query<Automation>(
+      `INSERT INTO automations AS a (uid, factory_uid, name, enabled, agent_uid, prompt, triggers, config, last_editor_uid)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+       ON CONFLICT (factory_uid, lower(name)) DO NOTHING RETURNING ${COLUMNS}`,
+      [newUuid(), factoryUid, ...valuesOf(settings), editorUid],
+    );
+    if (automation === undefined) return 'name_taken';
+    await this.select(tx, automation.uid, settings.triggers);
+    await this.raiseRevision(tx, factoryUid);
+    return automation;
+  }
+
+  async replace(
+    tx: Tx,
+    { uid, factoryUid }: Automation,
+    settings: AutomationSettings,
+    editorUid: string,
+  ): Promise<Automation | 'name_taken' | 'gone'> {
+    const taken = await tx.query(
+      'SELECT FROM automations WHERE factory_uid = $1 AND lower(name) = lower($2) AND uid <> $3',
+      [factoryUid, settings.name, uid],
+    );
+    if (taken.length > 0) return 'name_taken';
+    const [automation] = await tx.query<Automation>(
+      `UPDATE automations a
+          SET name = $2, enabled = $3, agent_uid = $4, prompt = $5, triggers = $6, config = $7, last_editor_uid = $8,
+              updated_at = now()
+        WHERE a.uid = $1 RETURNING ${COLUMNS}`,
+      [uid, ...valuesOf(settings), editorUid],
+    );
+    if (automation === undefined) return 'gone';
+    await tx.query('DELETE FROM automation_webhooks WHERE automation_uid = $1', [uid]);
+    await this.select(tx, uid, settings.triggers);
+    await this.raiseRevision(tx, factoryUid);
+    return automation;
+  }
+
+  /** @returns whether there was one */
+  async delete(tx: Tx, { uid, factoryUid }: { uid: string; factoryUid: string }): Promise<boolean> {
+    const rows = await tx.query('DELETE FROM automations WHERE uid = $1 RETURNING uid', [uid]);
+    await this.raiseRevision(tx, factoryUid);
+    return rows.length > 0;
+  }
+
+  /** How often the factory's automations were changed. */
+  async revision(database: Queryable, factoryUid: string): Promise<string> {
+    const rows = await database.query<{ revision: string }>(
+      'SELECT revision FROM automation_sets WHERE factory_uid = $1',
+      [factoryUid],
+    );
+    return rows[0]?.revision ?? '0';
+  }
+
+  /** The enabled automations that select the webhook. */
+  selecting(database: Queryable, webhookUid: string): Promise<SelectingAutomation[]> {
+    return database.query<SelectingAutomation>(
+      `SELECT a.uid, a.triggers FROM automation_webhooks s JOIN automations a ON a.uid = s.automation_uid
+        WHERE s.webhook_uid = $1 AND a.enabled ORDER BY a.uid`,
+      [webhookUid],
+    );
+  }
+
+  /** What it takes to start runs of these; those that were deleted are left out. */
+  launchable(database: Queryable, uids: string[]): Promise<LaunchableAutomation[]> {
+    return database.query<LaunchableAutomation>(
+      `SELECT a.uid, a.name, a.enabled, a.agent_uid AS "agentUid", a.prompt, a.config,
+              a.last_editor_uid AS "lastEditorUid", f.team_uid AS "teamUid"
+         FROM automations a JOIN factories f ON f.uid = a.factory_uid WHERE a.uid = ANY ($1::uuid[])`,
+      [uids],
+    );
+  }
+
+  /** Those of the automations that are enabled, and stay so until the transaction ends. */
+  async holdEnabled(tx: Tx, uids: string[]): Promise<Set<string>> {
+    const rows = await tx.query<{ uid: string }>(
+      'SELECT uid FROM automations WHERE uid = ANY ($1::uuid[]) AND enabled ORDER BY uid FOR SHARE',
+      [uids],
+    );
+    return new Set(rows.map(({ uid }) => uid));
+  }
+
+  private async select(tx: Tx, automationUid: string, triggers: Trigger[]): Promise<void> {
+    await tx.query(
+      'INSERT INTO automation_webhooks (webhook_uid, automation_uid) SELECT unnest($1::uuid[]), $2',
+      [webhooksOf(triggers), automationUid],
+    );
+  }
+
+  private async raiseRevision(tx: Tx, factoryUid: string): Promise<void> {
+    await tx.query(
+      `INSERT INTO automation_sets AS s (factory_uid, revision) VALUES ($1, 1)
+       ON CONFLICT (factory_uid) DO UPDATE SET revision = s.revision + 1`,
+      [factoryUid],
+    );
+  }
+}
+
+const valuesOf = (settings: AutomationSettings): unknown[] => [
+  settings.name,
+  settings.enabled,
+  settings.agentUid,
+  settings.prompt,
+  JSON.stringify(settings.triggers),
+  settings.config === null ? null : JSON.stringify(settings.config),
+];

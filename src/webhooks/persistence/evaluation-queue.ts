@@ -1,0 +1,102 @@
+import { Injectable } from '@nestjs/common';
+import type { Queryable, Tx } from '../../kernel/persistence/database.js';
+
+/** A queued delivery that somebody holds until its lease is over. */
+export interface ClaimedDelivery {
+  deliveryId: string;
+  webhookUid: string;
+  /** How often it was claimed: the fence of whoever holds it. */
+  attempts: number;
+}
+
+/** Which webhooks somebody claims from, and how much. */
+export interface Claim {
+  /** The webhook that the last claim ended at: turns go round in the order of their uids. Undefined = from the beginning. */
+  after: string | undefined;
+  /** Webhooks to leave out. */
+  except: string[];
+  webhooks: number;
+  perWebhook: number;
+  leaseSeconds: number;
+}
+
+/**
+ * The webhooks with something to claim, at most `$4` of them after `$1` and without those of `$2`: the index is walked from webhook to
+ * webhook, so that what is queued for one costs the others nothing.
+ *
+ * @param available a condition on rows of the table as `q`
+ */
+export const webhooksToClaim = (table: string, available: string): string => `
+  WITH RECURSIVE walk AS (
+    (SELECT webhook_uid FROM ${table} q WHERE webhook_uid > $1 AND ${available} ORDER BY webhook_uid LIMIT 1)
+    UNION ALL
+    SELECT (SELECT q.webhook_uid FROM ${table} q WHERE q.webhook_uid > w.webhook_uid AND ${available}
+             ORDER BY q.webhook_uid LIMIT 1)
+      FROM walk w WHERE w.webhook_uid IS NOT NULL
+  ), webhook AS (
+    SELECT webhook_uid FROM walk WHERE webhook_uid IS NOT NULL AND NOT webhook_uid = ANY ($2::uuid[]) LIMIT $4
+  )`;
+
+/** No webhook is before this one. */
+export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
+
+/** Accepted deliveries that wait to be evaluated. */
+@Injectable()
+export class EvaluationQueue {
+  /**
+   * Takes the earliest deliveries of several webhooks, of each about as many. Whoever holds one completes or postpones it before the
+   * lease ends; after that somebody else may claim it.
+   */
+  claim(tx: Tx, { after, except, webhooks, perWebhook, leaseSeconds }: Claim): Promise<ClaimedDelivery[]> {
+    return tx.query<ClaimedDelivery>(
+      `${webhooksToClaim('webhook_evaluation_queue', 'q.available_at <= now()')}, delivery AS (
+         SELECT q.webhook_uid, q.delivery_id FROM webhook w CROSS JOIN LATERAL (
+           SELECT webhook_uid, delivery_id FROM webhook_evaluation_queue
+            WHERE webhook_uid = w.webhook_uid AND available_at <= now()
+            ORDER BY delivery_id LIMIT $3 FOR UPDATE SKIP LOCKED) q
+       )
+       UPDATE webhook_evaluation_queue q
+          SET attempts = attempts + 1, available_at = now() + make_interval(secs => $5)
+         FROM delivery d WHERE q.webhook_uid = d.webhook_uid AND q.delivery_id = d.delivery_id
+       RETURNING q.webhook_uid AS "webhookUid", q.delivery_id AS "deliveryId", q.attempts`,
+      [after ?? NIL_UUID, except, perWebhook, webhooks, leaseSeconds],
+    );
+  }
+
+  /** The bytes of claimed deliveries; those that are in the log no more are left out. */
+  async payloads(database: Queryable, deliveryIds: string[]): Promise<Map<string, Buffer>> {
+    const rows = await database.query<{ id: string; payload: Buffer }>(
+      'SELECT id, payload FROM webhook_deliveries WHERE id = ANY ($1::uuid[]) AND payload IS NOT NULL',
+      [deliveryIds],
+    );
+    return new Map(rows.map(({ id, payload }) => [id, payload]));
+  }
+
+  /** Takes deliveries off the queue. @returns those that were still the caller's: what it does about the others must not count */
+  async complete(tx: Tx, claimed: ClaimedDelivery[]): Promise<Set<string>> {
+    const rows = await tx.query<{ delivery_id: string }>(
+      `DELETE FROM webhook_evaluation_queue q
+        USING unnest($1::uuid[], $2::uuid[], $3::int[]) AS c (webhook_uid, delivery_id, attempts)
+        WHERE q.webhook_uid = c.webhook_uid AND q.delivery_id = c.delivery_id AND q.attempts = c.attempts
+       RETURNING q.delivery_id`,
+      columnsOf(claimed),
+    );
+    return new Set(rows.map((row) => row.delivery_id));
+  }
+
+  /** Gives deliveries back, to be claimed after so many seconds. */
+  async postpone(tx: Tx, claimed: ClaimedDelivery[], seconds: number): Promise<void> {
+    await tx.query(
+      `UPDATE webhook_evaluation_queue q SET available_at = now() + make_interval(secs => $4)
+         FROM unnest($1::uuid[], $2::uuid[], $3::int[]) AS c (webhook_uid, delivery_id, attempts)
+        WHERE q.webhook_uid = c.webhook_uid AND q.delivery_id = c.delivery_id AND q.attempts = c.attempts`,
+      [...columnsOf(claimed), seconds],
+    );
+  }
+}
+
+const columnsOf = (claimed: ClaimedDelivery[]): unknown[] => [
+  claimed.map(({ webhookUid }) => webhookUid),
+  claimed.map(({ deliveryId }) => deliveryId),
+  claimed.map(({ attempts }) => attempts),
+];
