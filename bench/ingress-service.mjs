@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process';
 import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,6 +55,7 @@ async function main(webhookCount) {
 
   process.on('message', (message) => {
     if (message === 'stop') void stop();
+    else if (message === 'cpu') process.send({ cpu: cpuTime(server.pid, [process.pid, bare.pid]) });
     else if (message.insert !== undefined)
       void insertFor(server.url, message.insert).then((result) => process.send(result));
     else void fillIdentities(dataSource, message.identities).then(() => process.send('filled'));
@@ -74,6 +75,30 @@ async function main(webhookCount) {
     rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     process.exit(0);
   }
+}
+
+/**
+ * Microseconds that these processes and the database's have computed so far, where /proc tells; else 0. Unlike a rate it does not
+ * depend on what else the machine does.
+ */
+function cpuTime(postmaster, pids) {
+  let names;
+  try {
+    names = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  } catch {
+    return 0;
+  }
+  return names.reduce((sum, pid) => {
+    let fields;
+    try {
+      fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+    } catch {
+      return sum; // It has ended.
+    }
+    const counts =
+      Number(pid) === postmaster || Number(fields[1]) === postmaster || pids.includes(Number(pid));
+    return counts ? sum + (Number(fields[11]) + Number(fields[12])) * 10_000 : sum;
+  }, 0);
 }
 
 /** Half of them with bearer tokens, half with GitHub's signatures. */

@@ -94,7 +94,9 @@ const rate = Object.fromEntries(
 console.log(
   `\n${webhookCount} webhooks, 1 KB, ${connections} connections, ${rounds} rounds of ${seconds} s, medians\n`,
 );
-console.log('what                                       accepted/s   p50 ms   p99 ms');
+console.log(
+  'what                                       accepted/s   p50 ms   p99 ms   CPU µs (service and database)',
+);
 row('node:http + pg, one durable insert each', results.bare);
 row('pipelined client, that insert alone', results.pipelined);
 row('ingress, bearer token', results.bearer);
@@ -140,6 +142,7 @@ for (const [what, value, goal, direction] of goals) {
 service.send('stop');
 
 async function load({ url: target, make }, duration, overallRate) {
+  const { cpu } = await ask('cpu');
   const result = await autocannon({
     url: target,
     connections,
@@ -150,7 +153,12 @@ async function load({ url: target, make }, duration, overallRate) {
   if (result.non2xx > 0 || result.errors > 0) {
     throw new Error(`${result.non2xx} answers were no success, ${result.errors} requests failed`);
   }
-  return { rate: result['2xx'] / result.duration, p50: result.latency.p50, p99: result.latency.p99 };
+  return {
+    rate: result['2xx'] / result.duration,
+    p50: result.latency.p50,
+    p99: result.latency.p99,
+    cpu: ((await ask('cpu')).cpu - cpu) / result['2xx'],
+  };
 }
 
 async function ask(message) {
@@ -167,6 +175,7 @@ function row(name, runs) {
       figure('rate', 0).padStart(10),
       figure('p50', 1).padStart(8),
       figure('p99', 1).padStart(8),
+      runs[0].cpu === undefined ? '' : figure('cpu', 0).padStart(8),
     ].join(' '),
   );
 }

@@ -14,8 +14,8 @@ let service: TestApp;
 let replica: TestApp;
 
 beforeAll(async () => {
-  service = await startTestApp();
-  replica = await startTestApp({}, service);
+  service = await startTestApp({ ROLES: 'api,ingress' });
+  replica = await startTestApp({ ROLES: 'api,ingress' }, service);
 });
 afterAll(async () => {
   await replica.close();

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { IngressController } from './api/ingress.controller.js';
 import { IngressHandler } from './api/ingress.handler.js';
 import { ReceiveDelivery } from './application/receive-delivery.js';
 import { RecordDelivery } from './application/record-delivery.js';
@@ -8,6 +9,7 @@ import { IngressWebhookRepository } from './persistence/ingress-webhook.reposito
 
 /** What takes deliveries in. */
 @Module({
+  controllers: [IngressController],
   providers: [
     DeliveryRepository,
     IngressWebhookRepository,
