@@ -12,6 +12,7 @@ import { accessLogMiddleware } from './kernel/observability/access-log.middlewar
 import { StructuredLogger } from './kernel/observability/logger.js';
 import { Metrics } from './kernel/observability/metrics.js';
 import { serveOpenApi } from './openapi-document.js';
+import { serveIngress } from './webhooks/index.js';
 
 /** The one bootstrap of the application: the service and every end-to-end test get it from here. It does not listen yet. */
 export async function createApp(foundation: Foundation): Promise<NestExpressApplication> {
@@ -38,6 +39,7 @@ export async function createApp(foundation: Foundation): Promise<NestExpressAppl
   app.useGlobalPipes(new RequestValidationPipe());
   app.useGlobalFilters(app.get(ProblemFilter));
   serveOpenApi(app);
+  serveIngress(app);
   return app;
 }
 

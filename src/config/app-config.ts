@@ -1,5 +1,5 @@
 /** Parts of the work that a process can do. A process that has not `api` still answers health and metrics. */
-export const ROLES = ['api', 'dispatcher', 'sweeper'] as const;
+export const ROLES = ['api', 'ingress', 'evaluator', 'dispatcher', 'sweeper'] as const;
 export type Role = (typeof ROLES)[number];
 
 /**
@@ -44,6 +44,12 @@ export abstract class AppConfig {
   abstract readonly teamMaxConcurrentRuns: number;
   /** Requests that one API key may make in a minute, on each replica; 0 = any number. */
   abstract readonly apiRequestsPerMinute: number;
+  /** Authenticated deliveries that a webhook takes in any 60 seconds, over all replicas; 0 = any number. */
+  abstract readonly webhookDeliveriesPerMinute: number;
+  /** Failed authentications of one client at one webhook in any 60 seconds, over all replicas; 0 = any number. */
+  abstract readonly webhookFailedAuthPerMinute: number;
+  /** Proxies in front of the service that add the address they saw to `X-Forwarded-For`. */
+  abstract readonly trustedProxies: number;
   /** Where repositories are cloned from, as `{base}/{owner}/{repo}`; without a trailing slash. */
   abstract readonly gitBaseUrl: string;
   /** Name of the team secret that holds a token for the repositories; undefined = anonymous. */

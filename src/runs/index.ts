@@ -1,6 +1,7 @@
 export { AgentConfigDto } from './api/agent-config.dto.js';
 export { CreateRun, type CreateRunOutcome, type NewRun } from './application/create-run.js';
 export { ENDED_WITHOUT_RESULT, type Outcome, RunLifecycle } from './application/run-lifecycle.js';
+export { PrepareRun } from './application/prepare-run.js';
 export { type NewAttachment, StoreAttachments } from './application/store-attachments.js';
 export type { AgentConfig, HarnessType } from './domain/agent-config.js';
 export { classifyFailure } from './domain/status-message.js';

@@ -70,6 +70,7 @@ class CatalogPortsModule {}
   ],
   exports: [
     CreateRun,
+    PrepareRun,
     AttachmentRepository,
     StoreAttachments,
     RunLifecycle,

@@ -12,4 +12,5 @@ export {
 } from './persistence/evaluation-log.js';
 export { type Claim, type ClaimedDelivery, EvaluationQueue } from './persistence/evaluation-queue.js';
 export { type FactoryWebhook, FactoryWebhooks } from './persistence/factory-webhooks.js';
+export { serveIngress } from './api/serve-ingress.js';
 export { WebhooksModule } from './webhooks.module.js';

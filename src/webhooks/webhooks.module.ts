@@ -10,10 +10,11 @@ import { EvaluationLog } from './persistence/evaluation-log.js';
 import { EvaluationQueue } from './persistence/evaluation-queue.js';
 import { FactoryWebhooks } from './persistence/factory-webhooks.js';
 import { FactoryRepository } from './persistence/factory.repository.js';
+import { IngressModule } from './ingress.module.js';
 
 /** Factories, their webhooks, and what is delivered to them. */
 @Module({
-  imports: [CatalogModule],
+  imports: [CatalogModule, IngressModule],
   controllers: [FactoriesController],
   providers: [
     FactoryRepository,

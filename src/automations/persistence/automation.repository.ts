@@ -106,11 +106,11 @@ export class AutomationRepository {
     return rows.length > 0;
   }
 
-  /** How often the factory's automations were changed. */
-  async revision(database: Queryable, factoryUid: string): Promise<string> {
+  /** How often the automations of the webhook's factory were changed. */
+  async revisionFor(database: Queryable, webhookUid: string): Promise<string> {
     const rows = await database.query<{ revision: string }>(
-      'SELECT revision FROM automation_sets WHERE factory_uid = $1',
-      [factoryUid],
+      `SELECT s.revision FROM webhooks w JOIN automation_sets s ON s.factory_uid = w.factory_uid WHERE w.uid = $1`,
+      [webhookUid],
     );
     return rows[0]?.revision ?? '0';
   }

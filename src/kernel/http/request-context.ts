@@ -1,7 +1,7 @@
 import { parseTraceParent } from '@opentelemetry/core';
-import type { NextFunction, Request, Response } from 'express';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** What is known of the request that is being handled. For logs and error bodies alone: no decision rests on ambient state. */
 export interface RequestContext {
@@ -17,8 +17,12 @@ export const currentRequest = (): RequestContext | undefined => storage.getStore
 export const withNewTrace = <T>(work: () => T): T => storage.run({ traceId: newTraceId() }, work);
 
 /** Gives every request a trace id and every response the header `X-Trace-Id`. */
-export function requestContextMiddleware(request: Request, response: Response, next: NextFunction): void {
-  const traceId = parseTraceParent(request.get('traceparent') ?? '')?.traceId ?? newTraceId();
+export function requestContextMiddleware(
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: () => void,
+): void {
+  const traceId = parseTraceParent(String(request.headers.traceparent ?? ''))?.traceId ?? newTraceId();
   response.setHeader('X-Trace-Id', traceId);
   storage.run({ traceId }, next);
 }

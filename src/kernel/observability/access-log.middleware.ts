@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
+import type { ServerResponse } from 'node:http';
 import type { Metrics } from './metrics.js';
 
 const logger = new Logger('http');
@@ -8,29 +9,45 @@ const logger = new Logger('http');
 export const accessLogMiddleware =
   (metrics: Metrics) =>
   (request: Request, response: Response, next: NextFunction): void => {
-    const start = performance.now();
-    response.once('close', () => {
-      const milliseconds = performance.now() - start;
+    observeRequest(metrics, response, request.method, () => {
       const route = (request.route as { path?: string } | undefined)?.path ?? 'unmatched';
-      metrics.requestDuration.observe(
-        {
-          http_request_method: request.method,
-          http_route: route,
-          http_response_status_code: response.statusCode,
-        },
-        milliseconds / 1000,
-      );
-      const fields = {
-        method: request.method,
-        // The route, not the path, where the path itself is a credential.
-        path: route.includes(':token') ? route : request.originalUrl.split('?', 1)[0],
-        status: response.statusCode,
-        duration_ms: Math.round(milliseconds * 10) / 10,
-        // The connection closed before the answer was whole.
-        ...(response.writableFinished ? {} : { aborted: true }),
+      // The route, not the path, where the path itself is a credential.
+      return {
+        route,
+        path: route.includes(':token') ? route : (request.originalUrl.split('?', 1)[0] ?? '/'),
       };
-      if (response.statusCode >= 500) logger.warn(fields, 'request');
-      else logger.debug(fields, 'request');
     });
     next();
   };
+
+/** @param describe which route it was and which path may be logged; asked when the answer is out */
+export function observeRequest(
+  metrics: Metrics,
+  response: ServerResponse,
+  method: string,
+  describe: () => { route: string; path: string },
+): void {
+  const start = performance.now();
+  response.once('close', () => {
+    const milliseconds = performance.now() - start;
+    const { route, path } = describe();
+    metrics.requestDuration.observe(
+      {
+        http_request_method: method,
+        http_route: route,
+        http_response_status_code: response.statusCode,
+      },
+      milliseconds / 1000,
+    );
+    const fields = {
+      method,
+      path,
+      status: response.statusCode,
+      duration_ms: Math.round(milliseconds * 10) / 10,
+      // The connection closed before the answer was whole.
+      ...(response.writableFinished ? {} : { aborted: true }),
+    };
+    if (response.statusCode >= 500) logger.warn(fields, 'request');
+    else logger.debug(fields, 'request');
+  });
+}

@@ -1,5 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** Counts what happened, by labels. */
+export interface LabelledCounter<Label extends string> {
+  increment(labels: Record<Label, string>): void;
+}
 
 /** The metrics of one application, in a registry of its own; names follow OpenTelemetry's conventions where they have one. */
 @Injectable()
@@ -16,6 +21,20 @@ export class Metrics {
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
+  }
+
+  /** A count of what happened, by labels. */
+  counter<Label extends string>(options: {
+    name: string;
+    help: string;
+    labelNames: Label[];
+  }): LabelledCounter<Label> {
+    const counter = new Counter({ ...options, registers: [this.registry] });
+    return {
+      increment: (labels) => {
+        counter.inc(labels);
+      },
+    };
   }
 
   /** A gauge whose values are read when it is scraped: pairs of labels and value. */

@@ -11,10 +11,15 @@ export interface SignalPayloads {
   run_queued: null;
   /** An execution is to stop: the replica that holds its worker tells it. */
   execution_stop: { runId: string; executionId: number };
+  /** Deliveries were queued: evaluators look for work. */
+  delivery_queued: null;
   /** A webhook was changed or deleted: what a replica remembers of it is no longer true. */
   webhook_changed: { uid: string };
 }
 export type SignalName = keyof SignalPayloads;
+
+/** What a process does that acts on signals. */
+const LISTENING_ROLES = ['dispatcher', 'ingress', 'evaluator'] as const;
 
 const CHANNEL = 'millwright_signals';
 const RECONNECT_DELAY_MS = 1000;
@@ -42,7 +47,8 @@ export class Signals implements OnModuleInit, OnApplicationShutdown {
   ) {}
 
   async onModuleInit(): Promise<void> {
-    if (this.config.roles.has('dispatcher')) await this.connect();
+    const { roles } = this.config;
+    if (LISTENING_ROLES.some((role) => roles.has(role))) await this.connect();
   }
 
   async onApplicationShutdown(): Promise<void> {

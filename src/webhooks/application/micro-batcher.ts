@@ -1,0 +1,105 @@
+/** Nothing more can be taken in at the moment. */
+export class OverloadedError extends Error {}
+
+interface Waiting<Item, Result> {
+  item: Item;
+  bytes: number;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+}
+
+export interface MicroBatcherOptions<Item, Result> {
+  /** Handles the items together and answers one result for each, in their order. */
+  run: (items: Item[]) => Promise<Result[]>;
+  /** Whether the items of a batch that failed so are tried one by one: one bad item must harm no other. */
+  isWorthSplitting: (error: unknown) => boolean;
+  /** Of an item, for the bound of a batch. */
+  bytesOf: (item: Item) => number;
+  maxItems: number;
+  maxBytes: number;
+  maxInFlight: number;
+  /** Items that wait at most, over all. */
+  maxWaiting: number;
+}
+
+/**
+ * Collects what arrives while the batches before it are under way, and handles it together. There is no timer: a batch leaves at the
+ * end of the event loop's turn in which its first item came, or as soon as one of those in flight has ended. So a lone item waits for
+ * nothing, and the busier it gets the larger the batches grow.
+ */
+export class MicroBatcher<Item, Result> {
+  private waiting: Waiting<Item, Result>[] = [];
+  private inFlight = 0;
+  private scheduled = false;
+  private whenIdle: (() => void)[] = [];
+
+  constructor(private readonly options: MicroBatcherOptions<Item, Result>) {}
+
+  /** @throws OverloadedError when too many wait; else what `run` threw for this item */
+  add(item: Item): Promise<Result> {
+    if (this.waiting.length >= this.options.maxWaiting) {
+      return Promise.reject(new OverloadedError('too much is waiting to be recorded'));
+    }
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ item, bytes: this.options.bytesOf(item), resolve, reject });
+      this.schedule();
+    });
+  }
+
+  /** Resolves when nothing waits and nothing is in flight. */
+  idle(): Promise<void> {
+    return this.waiting.length === 0 && this.inFlight === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => this.whenIdle.push(resolve));
+  }
+
+  private schedule(): void {
+    if (this.scheduled || this.inFlight >= this.options.maxInFlight) return;
+    this.scheduled = true;
+    setImmediate(() => {
+      this.scheduled = false;
+      this.flush();
+    });
+  }
+
+  private flush(): void {
+    while (this.waiting.length > 0 && this.inFlight < this.options.maxInFlight) {
+      this.inFlight += 1;
+      void this.handle(this.take()).finally(() => {
+        this.inFlight -= 1;
+        this.flush();
+        if (this.waiting.length === 0 && this.inFlight === 0) {
+          for (const resolve of this.whenIdle.splice(0)) resolve();
+        }
+      });
+    }
+  }
+
+  /** At least one item, however large. */
+  private take(): Waiting<Item, Result>[] {
+    const { maxItems, maxBytes } = this.options;
+    let count = 0;
+    for (let bytes = 0; count < Math.min(maxItems, this.waiting.length); count++) {
+      bytes += this.waiting[count]?.bytes ?? 0;
+      if (count > 0 && bytes > maxBytes) break;
+    }
+    return this.waiting.splice(0, count);
+  }
+
+  private async handle(batch: Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.options.run(batch.map(({ item }) => item));
+      batch.forEach(({ resolve, reject }, index) => {
+        const result = results[index];
+        if (result === undefined) reject(new Error('the batch has no result for this item'));
+        else resolve(result);
+      });
+    } catch (error) {
+      if (batch.length === 1 || !this.options.isWorthSplitting(error)) {
+        for (const { reject } of batch) reject(error);
+      } else {
+        for (const waiting of batch) await this.handle([waiting]);
+      }
+    }
+  }
+}

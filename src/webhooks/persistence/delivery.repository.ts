@@ -1,0 +1,194 @@
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import pg from 'pg';
+import { DatabaseUrl } from '../../kernel/persistence/database-url.js';
+import type { DeliveryIdentity, DeliveryStatus } from '../domain/delivery.js';
+
+/** Statements under way at a time. */
+export const MAX_RECORDING = 2;
+const CONNECT_TIMEOUT_MS = 5_000;
+const STATEMENT_TIMEOUT_MS = 10_000;
+/** Every budget is one of the last 60 seconds. */
+const BUDGET_WINDOW = `interval '60 seconds'`;
+
+/** What is to be recorded of one request. */
+export interface DeliveryRecord {
+  id: string;
+  webhookUid: string;
+  /** Of the webhook that the request was judged by. */
+  webhookVersion: string;
+  /** As far as the process can tell: an `accepted` one may turn out to be a duplicate. Undefined = spends the budget and is not logged. */
+  status: Exclude<DeliveryStatus, 'duplicate'> | undefined;
+  /** With `accepted`. The fingerprint is 128 bits of a hash over it. */
+  identity?: DeliveryIdentity & { fingerprint: string };
+  sizeBytes: number;
+  headers: Record<string, string>;
+  /** With `accepted`. */
+  payload?: Buffer;
+  /** The budget that this request spends, and how much may be spent in a minute. */
+  budget?: { key: string; perMinute: number };
+}
+
+export type Recording =
+  | { outcome: 'recorded' }
+  | { outcome: 'duplicate'; duplicateOf: string }
+  | { outcome: 'over_budget'; retryAfterMs: number }
+  /** The webhook is not any more what the request was judged by, and nothing was recorded. */
+  | { outcome: 'stale' };
+
+/**
+ * Records deliveries, many in one statement, which is a transaction of its own: one round trip and one commit for all of them.
+ *
+ * In the order of the statement: what was judged by an outdated webhook drops out; budgets are spent; identities are claimed; the log
+ * and the queue of evaluation are written.
+ *
+ * - A budget is one row with the times of the last minute. Its lock makes those who spend it take turns, and what they then see is the
+ *   row as it is, not as it was when their statement began: the sliding minute is exact over all replicas.
+ * - An identity that exists is updated to itself, because only that answers whose it is when the other transaction committed a
+ *   moment ago: after the beginning of this statement, so that its snapshot does not show it.
+ * - Locks are taken in the order of their keys, first all budgets and then all identities, so that two batches cannot block each
+ *   other for good.
+ */
+@Injectable()
+export class DeliveryRepository implements OnApplicationShutdown {
+  private readonly logger = new Logger(DeliveryRepository.name);
+  private readonly pool: pg.Pool;
+
+  constructor(databaseUrl: DatabaseUrl) {
+    // Connections of their own: what the API does never makes a sender wait. They open with the first delivery.
+    this.pool = new pg.Pool({
+      connectionString: databaseUrl.value,
+      application_name: 'millwright ingress',
+      max: MAX_RECORDING,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      query_timeout: STATEMENT_TIMEOUT_MS + 1_000,
+      keepAlive: true,
+    });
+    const lost = (error: Error): void => {
+      this.logger.warn({ err: error }, 'a connection of the ingress was lost');
+    };
+    this.pool.on('error', lost);
+    this.pool.on('connect', (client) => client.on('error', lost));
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.pool.end();
+  }
+
+  /** All or nothing. @returns what became of each, in the order of the records */
+  async record(records: DeliveryRecord[]): Promise<Recording[]> {
+    const payloads = records.map(({ payload }) => payload ?? Buffer.alloc(0));
+    let offset = 1;
+    const rows = records.map((record, index) => {
+      const from = offset;
+      offset += payloads[index]?.length ?? 0;
+      return {
+        position: index,
+        id: record.id,
+        webhook_uid: record.webhookUid,
+        version: record.webhookVersion,
+        status: record.status,
+        identity_kind: record.identity?.kind,
+        identity_value: record.identity?.value,
+        fingerprint: record.identity?.fingerprint,
+        size_bytes: record.sizeBytes,
+        headers: record.headers,
+        payload_from: from,
+        payload_bytes: record.payload?.length,
+        budget_key: record.budget?.key,
+        per_minute: record.budget?.perMinute,
+      };
+    });
+    const { rows: results } = await this.pool.query<RecordingRow>({
+      name: 'record_deliveries',
+      text: RECORD,
+      values: [JSON.stringify(rows), Buffer.concat(payloads)],
+    });
+    return results.map(toRecording);
+  }
+}
+
+interface RecordingRow {
+  outcome: Recording['outcome'];
+  duplicate_of: string | null;
+  retry_after_ms: number | null;
+}
+
+function toRecording({ outcome, duplicate_of, retry_after_ms }: RecordingRow): Recording {
+  switch (outcome) {
+    case 'duplicate':
+      return { outcome, duplicateOf: duplicate_of ?? '' };
+    case 'over_budget':
+      return { outcome, retryAfterMs: Math.max(retry_after_ms ?? 0, 1) };
+    case 'recorded':
+    case 'stale':
+      return { outcome };
+  }
+}
+
+// The rows come as one JSON text and the payloads as one string of bytes: pg would write an array of bytea out in hexadecimal digits.
+const RECORD = `
+  WITH input AS MATERIALIZED (
+    SELECT i.*, (SELECT w.enabled FROM webhooks w WHERE w.uid = i.webhook_uid AND w.version = i.version) AS is_current
+      FROM json_to_recordset($1::json) AS i(
+        position integer, id uuid, webhook_uid uuid, version bigint, status text, identity_kind text, identity_value text,
+        fingerprint uuid, size_bytes integer, headers jsonb, payload_from integer, payload_bytes integer, budget_key uuid,
+        per_minute integer)
+  ), demand AS MATERIALIZED (
+    SELECT budget_key, max(per_minute) AS per_minute, count(*)::integer AS wanted
+      FROM input WHERE is_current AND budget_key IS NOT NULL GROUP BY budget_key
+  ), spent AS (
+    INSERT INTO webhook_budgets AS budget (key, spent_at, granted)
+    SELECT budget_key, array_fill(clock_timestamp(), ARRAY[least(wanted, per_minute)]), least(wanted, per_minute)
+      FROM demand ORDER BY budget_key
+    ON CONFLICT (key) DO UPDATE SET (spent_at, granted) = (
+      SELECT recent.spent_at || array_fill(recent.at, ARRAY[room.granted]), room.granted
+        FROM (
+          SELECT moment.at,
+                 budget.spent_at[width_bucket(moment.at - ${BUDGET_WINDOW}, budget.spent_at) + 1 :] AS spent_at
+            FROM (SELECT clock_timestamp() AS at) AS moment
+        ) AS recent
+        CROSS JOIN LATERAL (
+          SELECT greatest(least(d.wanted, d.per_minute - cardinality(recent.spent_at)), 0) AS granted
+            FROM demand d WHERE d.budget_key = excluded.key
+        ) AS room)
+    RETURNING key, spent_at, granted
+  ), admitted AS MATERIALIZED (
+    SELECT i.*, s.spent_at,
+           i.budget_key IS NULL OR row_number() OVER (PARTITION BY i.budget_key ORDER BY i.position) <= s.granted AS is_within
+      FROM input i LEFT JOIN spent s ON s.key = i.budget_key
+     WHERE i.is_current
+  ), identities AS (
+    INSERT INTO webhook_identities AS known (webhook_uid, fingerprint, delivery_id)
+    SELECT DISTINCT ON (webhook_uid, fingerprint) webhook_uid, fingerprint, id
+      FROM admitted WHERE is_within AND status = 'accepted'
+     ORDER BY webhook_uid, fingerprint, position
+    ON CONFLICT (webhook_uid, fingerprint) DO UPDATE SET delivery_id = known.delivery_id
+    RETURNING webhook_uid, fingerprint, delivery_id
+  ), judged AS MATERIALIZED (
+    SELECT a.*, nullif(k.delivery_id, a.id) AS duplicate_of
+      FROM admitted a
+      LEFT JOIN identities k ON k.webhook_uid = a.webhook_uid AND k.fingerprint = a.fingerprint
+  ), logged AS (
+    INSERT INTO webhook_deliveries (
+      id, webhook_uid, status, duplicate_of, identity_kind, identity_value, size_bytes, received_at, headers, payload)
+    SELECT id, webhook_uid, CASE WHEN duplicate_of IS NULL THEN status ELSE 'duplicate' END, duplicate_of,
+           identity_kind, identity_value, size_bytes, now(), headers,
+           CASE WHEN duplicate_of IS NULL AND status = 'accepted'
+                THEN substring($2::bytea FROM payload_from FOR payload_bytes) END
+      FROM judged WHERE is_within AND status IS NOT NULL
+  ), queued AS (
+    INSERT INTO webhook_evaluation_queue (webhook_uid, delivery_id, available_at)
+    SELECT webhook_uid, id, now() FROM judged WHERE is_within AND status = 'accepted' AND duplicate_of IS NULL
+  )
+  SELECT CASE WHEN j.position IS NULL THEN 'stale'
+              WHEN NOT j.is_within THEN 'over_budget'
+              WHEN j.duplicate_of IS NOT NULL THEN 'duplicate'
+              ELSE 'recorded' END AS outcome,
+         j.duplicate_of,
+         -- There is room again when the oldest of the last so many is older than the window.
+         CASE WHEN NOT j.is_within THEN 1000 * extract(epoch FROM
+           j.spent_at[cardinality(j.spent_at) - j.per_minute + 1] + ${BUDGET_WINDOW} - clock_timestamp())::float8
+         END AS retry_after_ms
+    FROM input i LEFT JOIN judged j ON j.position = i.position
+   ORDER BY i.position`;
