@@ -4,6 +4,7 @@ import { AppConfig } from '../../config/app-config.js';
 import { Signals } from '../../kernel/persistence/signals.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import {
+  type Claim,
   type ClaimedDelivery,
   type ClaimedMatch,
   EvaluationLog,
