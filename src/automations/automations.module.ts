@@ -1,9 +1,12 @@
 import { Module } from '@nestjs/common';
 import { RunsModule } from '../runs/index.js';
+import { SchedulesModule } from '../schedules/index.js';
 import { WebhooksModule } from '../webhooks/index.js';
 import { AutomationsController } from './api/automations.controller.js';
 import { Automations } from './application/automations.js';
+import { AutomationSchedules } from './application/automation-schedules.js';
 import { CheckAutomation } from './application/check-automation.js';
+import { ConfigureAutomationRuns } from './application/configure-automation-runs.js';
 import { CreateAutomation } from './application/create-automation.js';
 import { DeleteAutomation } from './application/delete-automation.js';
 import { EvaluateDeliveries } from './application/evaluate-deliveries.js';
@@ -17,12 +20,14 @@ import { AutomationRepository } from './persistence/automation.repository.js';
 
 /** What starts runs for events elsewhere: automations, the evaluation of deliveries, definition files. */
 @Module({
-  imports: [WebhooksModule, RunsModule],
+  imports: [WebhooksModule, SchedulesModule, RunsModule],
   controllers: [AutomationsController],
   providers: [
     AutomationRepository,
     Automations,
+    AutomationSchedules,
     CheckAutomation,
+    ConfigureAutomationRuns,
     CreateAutomation,
     ReplaceAutomation,
     DeleteAutomation,

@@ -20,6 +20,6 @@ import { GitCache } from './persistence/git-cache.js';
     { provide: GitCredentials, useClass: SecretGitCredentials },
     EnvironmentReadModel,
   ],
-  exports: [ResolveSkill],
+  exports: [ResolveSkill, GitCredentials],
 })
 export class SkillsModule {}

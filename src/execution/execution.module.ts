@@ -6,8 +6,10 @@ import { ExecutionEventsController } from './api/execution-events.controller.js'
 import { HarnessSupportController } from './api/harness-support.controller.js';
 import { WorkerSocketServer } from './api/worker-socket.server.js';
 import { Dispatcher } from './application/dispatcher.js';
+import { ExecutionSetting } from './application/execution-setting.js';
 import { GrantedSecrets } from './application/granted-secrets.js';
 import { ReceiveWorkerMessage } from './application/receive-worker-message.js';
+import { ReadExecution } from './application/read-execution.js';
 import { ReportExecution } from './application/report-execution.js';
 import { SweepExecutions } from './application/sweep-executions.js';
 import { WorkerConnections } from './application/worker-connections.js';
@@ -26,6 +28,8 @@ import { WorkerConnectionRepository } from './persistence/worker-connection.repo
     Dispatcher,
     SweepExecutions,
     GrantedSecrets,
+    ReadExecution,
+    ExecutionSetting,
     ReportExecution,
   ],
 })

@@ -4,6 +4,7 @@ import { Metrics } from '../kernel/observability/metrics.js';
 import { ConversationsController } from './api/conversations.controller.js';
 import { RunsController } from './api/runs.controller.js';
 import { CancelRun } from './application/cancel-run.js';
+import { ConfigureRun } from './application/configure-run.js';
 import { CreateRun } from './application/create-run.js';
 import { FollowUpRun } from './application/follow-up-run.js';
 import { GetRun } from './application/get-run.js';
@@ -46,6 +47,7 @@ class CatalogPortsModule {}
   providers: [
     StartRun,
     PrepareRun,
+    ConfigureRun,
     StoreAttachments,
     ReleaseIdempotencyKeys,
     CreateRun,
@@ -69,6 +71,7 @@ class CatalogPortsModule {}
     IdempotencyKeyRepository,
   ],
   exports: [
+    ConfigureRun,
     CreateRun,
     PrepareRun,
     AttachmentRepository,

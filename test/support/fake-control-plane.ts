@@ -260,6 +260,8 @@ function viewOf(run: FakeRun): ExecutionView {
     harness: run.harness,
     secrets: {},
     missing_secrets: [],
+    environment_missing: false,
+    attachments: [],
     heartbeat_seconds: run.heartbeatSeconds,
   };
 }

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { AgentIdentities } from '../../identities/index.js';
 import { ERROR_CATALOGUE } from '../../kernel/errors/error-catalogue.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import { Database } from '../../kernel/persistence/database.js';
-import { type NewRun, PrepareRun, StoreAttachments } from '../../runs/index.js';
+import { type NewRun, type RunLookups, StoreAttachments } from '../../runs/index.js';
 import { type ClaimedMatch, EvaluationQueue } from '../../webhooks/index.js';
 import { derivedUuid } from '../domain/derived-uuid.js';
 import { PAYLOAD_FILE, runPrompt } from '../domain/run-prompt.js';
 import { AutomationRepository, type LaunchableAutomation } from '../persistence/automation.repository.js';
+import { ConfigureAutomationRuns, type RunTemplate } from './configure-automation-runs.js';
 
 /** What is to be done about a match. */
 export type PreparedMatch = { match: ClaimedMatch } & (
@@ -28,22 +28,30 @@ const MAX_REASON = 1000;
 export class PrepareMatchRuns {
   constructor(
     private readonly automations: AutomationRepository,
-    private readonly agents: AgentIdentities,
-    private readonly prepareRun: PrepareRun,
+    private readonly configureRuns: ConfigureAutomationRuns,
     private readonly queue: EvaluationQueue,
     private readonly storeAttachments: StoreAttachments,
     private readonly database: Database,
   ) {}
 
+  /** What runs that are prepared together look up once. */
+  lookups(): RunLookups {
+    return this.configureRuns.lookups();
+  }
+
   /** Never throws. */
-  async execute(automationUid: string, matches: ClaimedMatch[]): Promise<PreparedMatch[]> {
+  async execute(
+    automationUid: string,
+    matches: ClaimedMatch[],
+    lookups: RunLookups,
+  ): Promise<PreparedMatch[]> {
     try {
       const [automation] = await this.automations.launchable(this.database, [automationUid]);
       if (!automation?.enabled) {
         const reason = automation === undefined ? 'automation_deleted' : 'automation_disabled';
         return matches.map((match) => ({ match, outcome: 'not_matched', reason }));
       }
-      const template = await this.configure(automation);
+      const template = await this.configureRuns.execute(automation, lookups);
       const payloads = await this.queue.payloads(
         this.database,
         matches.map(({ deliveryId }) => deliveryId),
@@ -56,31 +64,10 @@ export class PrepareMatchRuns {
     }
   }
 
-  /** All that the runs of the automation have in common. */
-  private async configure(automation: LaunchableAutomation): Promise<NewRun> {
-    const { teamUid, prompt, config } = automation;
-    const agent = await this.agents.find(this.database, teamUid, automation.agentUid ?? undefined);
-    if (agent === undefined) {
-      throw new Problem('invalid_request', { detail: 'agent_uid: the agent identity was deleted' });
-    }
-    const run = await this.prepareRun.execute(
-      {
-        kind: 'agent',
-        keyUid: '',
-        uid: agent.uid,
-        displayName: '',
-        team: { uid: teamUid },
-        onBehalfOfEnabled: false,
-      },
-      { prompt, config: config ?? undefined, title: automation.name, source: 'WEBHOOK' },
-    );
-    return { ...run, creatorUid: automation.lastEditorUid };
-  }
-
   private async prepare(
     match: ClaimedMatch,
     automation: LaunchableAutomation,
-    template: NewRun,
+    template: RunTemplate,
     payload: Buffer | undefined,
   ): Promise<PreparedMatch> {
     const { deliveryId, webhookUid, webhookName } = match;
@@ -100,6 +87,7 @@ export class PrepareMatchRuns {
       ]);
       const run = {
         ...template,
+        source: 'WEBHOOK' as const,
         id,
         originKey,
         prompt: runPrompt(automation.prompt, {

@@ -27,6 +27,17 @@ export class Automations1763683200016 implements MigrationInterface {
         PRIMARY KEY (webhook_uid, automation_uid)
       )`);
     await runner.query(`CREATE INDEX automation_webhooks_automation ON automation_webhooks (automation_uid)`);
+    // The cron triggers of automations, which fire what they belong to.
+    await runner.query(`
+      CREATE TABLE automation_schedules (
+        trigger_id uuid PRIMARY KEY,
+        automation_uid uuid NOT NULL REFERENCES automations ON DELETE CASCADE,
+        cron text NOT NULL,
+        name text
+      )`);
+    await runner.query(
+      `CREATE INDEX automation_schedules_automation ON automation_schedules (automation_uid)`,
+    );
     // Raised by every change of the factory's automations: by it replicas know what they have compiled.
     await runner.query(`
       CREATE TABLE automation_sets (
@@ -91,7 +102,7 @@ export class Automations1763683200016 implements MigrationInterface {
         DROP COLUMN attempts,
         ADD COLUMN failed_path text`);
     await runner.query(
-      `DROP TABLE delivery_outcomes, evaluation_plans, factory_agents, automation_sets, automation_webhooks, automations`,
+      `DROP TABLE delivery_outcomes, evaluation_plans, factory_agents, automation_sets, automation_schedules, automation_webhooks, automations`,
     );
   }
 }

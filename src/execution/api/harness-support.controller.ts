@@ -15,6 +15,7 @@ import { CurrentExecution, RequirePermission, type RunCaller } from '../../ident
 import { Problem } from '../../kernel/errors/problem.js';
 import { callerOrigin } from '../../kernel/http/caller-origin.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
+import { ReadExecution } from '../application/read-execution.js';
 import { ReportExecution } from '../application/report-execution.js';
 import { ExecutionHeaderGuard } from './execution-header.guard.js';
 import {
@@ -40,6 +41,7 @@ import {
 export class HarnessSupportController {
   constructor(
     private readonly transactor: Transactor,
+    private readonly read: ReadExecution,
     private readonly report: ReportExecution,
     private readonly config: AppConfig,
   ) {}
@@ -52,7 +54,7 @@ export class HarnessSupportController {
   })
   @ApiOkResponse({ type: ExecutionViewDto })
   execution(@CurrentExecution() execution: RunCaller, @Req() request: Request): Promise<ExecutionViewDto> {
-    return this.report.view(execution, callerOrigin(request, this.config.publicUrl));
+    return this.read.execute(execution, callerOrigin(request, this.config.publicUrl));
   }
 
   @Post('heartbeat')

@@ -71,6 +71,45 @@ export class ExecutionAttachmentDto {
   download_url: string;
 }
 
+/** A repository that is cloned before the agent begins. */
+export class ExecutionRepositoryDto {
+  /**
+   * Whose it is.
+   * @example "acme"
+   */
+  owner: string;
+
+  /**
+   * Its name.
+   * @example "billing"
+   */
+  repo: string;
+}
+
+/** What is set up before the agent begins. */
+export class ExecutionEnvironmentDto {
+  /** Cloned, shallow, into the workspace. */
+  repositories: ExecutionRepositoryDto[];
+
+  /**
+   * Where they are cloned from, as `{git_base_url}/{owner}/{repo}`.
+   * @example "https://github.com"
+   */
+  git_base_url: string;
+
+  /**
+   * For repositories below that URL, where the team has one.
+   * @example "ghs_16C7e42F292c6912E7710c838347Ae178B4a"
+   */
+  git_token?: string;
+
+  /**
+   * Executed with bash in the workspace, in this order; the first that fails ends the run.
+   * @example ["npm ci"]
+   */
+  setup_commands: string[];
+}
+
 /** Everything that a runner needs to execute its run. */
 export class ExecutionViewDto implements ExecutionView {
   /**
@@ -106,6 +145,15 @@ export class ExecutionViewDto implements ExecutionView {
    * @example []
    */
   missing_secrets: string[];
+
+  /** What to set up before the agent begins; absent for a run without an environment. */
+  environment?: ExecutionEnvironmentDto;
+
+  /**
+   * The run's environment has been deleted: the run cannot be executed.
+   * @example false
+   */
+  environment_missing: boolean;
 
   /** The files that the run was created with. */
   attachments: ExecutionAttachmentDto[];

@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { AppConfig } from '../../config/app-config.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import { newUuid } from '../../kernel/ids.js';
 import { Database, type Queryable, type Tx } from '../../kernel/persistence/database.js';
 import { ObjectStorage, type UploadTarget } from '../../kernel/storage/object-storage.js';
 import {
-  AttachmentRepository,
   classifyFailure,
   ConversationRepository,
   ENDED_WITHOUT_RESULT,
@@ -15,10 +13,9 @@ import {
   RunMessageRepository,
   RunRepository,
 } from '../../runs/index.js';
-import { GrantedSecrets } from './granted-secrets.js';
+import { executionIsOver } from './execution-is-over.js';
 import type {
   ClientEvent,
-  ExecutionView,
   FinishTaskRequest,
   ReportShutdownRequest,
   ResolvedPrompt,
@@ -26,8 +23,6 @@ import type {
 } from '../protocol/harness-support.js';
 
 const MAX_TRANSCRIPT_BYTES = 100 * 1024 * 1024;
-const HEARTBEATS_PER_LEASE = 3;
-const MAX_HEARTBEAT_SECONDS = 30;
 
 /**
  * What the agent of an execution asks and reports, under the run's own key.
@@ -42,56 +37,13 @@ export class ReportExecution {
     private readonly runs: RunRepository,
     private readonly messages: RunMessageRepository,
     private readonly conversations: ConversationRepository,
-    private readonly attachments: AttachmentRepository,
-    private readonly grantedSecrets: GrantedSecrets,
     private readonly storage: ObjectStorage,
     private readonly database: Database,
-    private readonly config: AppConfig,
   ) {}
 
   /** @throws Problem 409 when the execution is over */
   async heartbeat(execution: ExecutionRef): Promise<void> {
     if (!(await this.lifecycle.renewLease(execution))) throw executionIsOver();
-  }
-
-  /** @param origin where the runner reaches this service */
-  async view(
-    execution: ExecutionRef,
-    origin: string,
-  ): Promise<Required<Pick<ExecutionView, 'attachments'>> & ExecutionView> {
-    await this.heartbeat(execution);
-    const facts = await this.factsOf(execution);
-    const { harness, model_id: modelId } = facts.agentConfig;
-    const { values, missing } = await this.grantedSecrets.of(facts);
-    return {
-      run_id: execution.runId,
-      execution_id: String(execution.executionId),
-      conversation_id: facts.conversationId,
-      harness: { type: harness?.type ?? 'oz', model_id: harness?.model_id ?? modelId ?? '' },
-      secrets: values,
-      missing_secrets: missing,
-      attachments: await this.attachmentsOf(execution, origin),
-      heartbeat_seconds: Math.min(MAX_HEARTBEAT_SECONDS, this.config.leaseSeconds / HEARTBEATS_PER_LEASE),
-    };
-  }
-
-  private async attachmentsOf(
-    { runId }: ExecutionRef,
-    origin: string,
-  ): Promise<NonNullable<ExecutionView['attachments']>> {
-    const attachments = await this.attachments.ofRun(this.database, runId);
-    return Promise.all(
-      attachments.map(async ({ id, fileName, mimeType, objectKey }) => ({
-        attachment_id: id,
-        file_name: fileName,
-        mime_type: mimeType,
-        download_url: await this.storage.downloadUrl(objectKey, {
-          filename: fileName,
-          contentType: mimeType,
-          origin,
-        }),
-      })),
-    );
   }
 
   /**
@@ -221,6 +173,3 @@ export class ReportExecution {
     if (!(await this.lifecycle.holdLease(tx, execution))) throw executionIsOver();
   }
 }
-
-const executionIsOver = (): Problem =>
-  new Problem('conflict', { detail: 'The execution is over: stop the agent', retryable: false });

@@ -17,8 +17,20 @@ export interface ExecutionView {
   secrets: Record<string, string>;
   /** Secrets that the agent was granted and that do not exist (any more): the run cannot be executed. */
   missing_secrets: string[];
-  /** The files that the run was created with; the URLs need no key and expire. The built-in runner does not read them yet. */
-  attachments?: { attachment_id: string; file_name: string; mime_type: string; download_url: string }[];
+  /** What to set up before the agent begins; absent for a run without an environment. */
+  environment?: {
+    /** Cloned, shallow, from `{git_base_url}/{owner}/{repo}` into the workspace. */
+    repositories: { owner: string; repo: string }[];
+    git_base_url: string;
+    /** For repositories below `git_base_url`, with any user name; the agent's own git commands have it too. */
+    git_token?: string;
+    /** Executed with bash in the workspace, in this order; the first that fails ends the run: `environment_setup_failed`. */
+    setup_commands: string[];
+  };
+  /** The run's environment has been deleted: the run cannot be executed. */
+  environment_missing: boolean;
+  /** The files that the run was created with, for the workspace; the URLs need no key and expire. */
+  attachments: { attachment_id: string; file_name: string; mime_type: string; download_url: string }[];
   /** How often `POST harness-support/heartbeat` is due; three missed ones lose the lease. */
   heartbeat_seconds: number;
 }

@@ -14,8 +14,35 @@ describe('parseExecutionView', () => {
       ...VIEW,
       secrets: {},
       missing_secrets: [],
+      environment_missing: false,
+      attachments: [],
     });
   });
+
+  it('reads what is to be set up', () => {
+    const environment = {
+      repositories: [{ owner: 'acme', repo: 'shop' }],
+      git_base_url: 'https://git.example',
+      setup_commands: ['npm ci'],
+    };
+    const attachments = [
+      { attachment_id: 'a', file_name: 'trace.log', mime_type: 'text/plain', download_url: '/objects/a' },
+    ];
+    expect(parseExecutionView({ ...VIEW, environment, attachments })).toMatchObject({
+      environment,
+      attachments,
+    });
+  });
+
+  it.each(['..', '.', 'a/b', '', 'a\\b'])(
+    'refuses a file that would lie outside of its directory: %j',
+    (name) => {
+      const attachment = { attachment_id: 'a', file_name: name, mime_type: 'x/y', download_url: '' };
+      expect(() => parseExecutionView({ ...VIEW, attachments: [attachment] })).toThrow(
+        'file_name is not the name of a file',
+      );
+    },
+  );
 
   it.each([
     ['no object', 'x', 'execution is not an object'],

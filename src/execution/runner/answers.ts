@@ -21,7 +21,33 @@ export function parseExecutionView(answer: unknown): ExecutionView {
     harness: { type: oneOf(HARNESS_TYPES, string(harness, 'type')), model_id: string(harness, 'model_id') },
     secrets: strings(view['secrets'], 'secrets'),
     missing_secrets: stringList(view['missing_secrets']),
+    environment: view['environment'] === undefined ? undefined : parseEnvironment(view['environment']),
+    environment_missing: view['environment_missing'] === true,
+    attachments: list(view['attachments']).map(parseAttachment),
     heartbeat_seconds: heartbeatSeconds,
+  };
+}
+
+function parseEnvironment(value: unknown): NonNullable<ExecutionView['environment']> {
+  const environment = object(value, 'environment');
+  return {
+    repositories: list(environment['repositories']).map((item) => {
+      const repository = object(item, 'repository');
+      return { owner: fileName(repository, 'owner'), repo: fileName(repository, 'repo') };
+    }),
+    git_base_url: string(environment, 'git_base_url'),
+    git_token: optionalString(environment, 'git_token'),
+    setup_commands: stringList(environment['setup_commands']),
+  };
+}
+
+function parseAttachment(value: unknown): ExecutionView['attachments'][number] {
+  const attachment = object(value, 'attachment');
+  return {
+    attachment_id: string(attachment, 'attachment_id'),
+    file_name: fileName(attachment, 'file_name'),
+    mime_type: string(attachment, 'mime_type'),
+    download_url: string(attachment, 'download_url'),
   };
 }
 
@@ -77,6 +103,13 @@ function string(from: JsonObject, name: string): string {
   throw new UnreadableAnswerError(`${name} is not a string`);
 }
 
+/** Becomes a file of the workspace: nothing that leads out of it. */
+function fileName(from: JsonObject, name: string): string {
+  const value = string(from, name);
+  if (/^(?!\.{1,2}$)[^/\\\0]+$/.test(value)) return value;
+  throw new UnreadableAnswerError(`${name} is not the name of a file: ${JSON.stringify(value)}`);
+}
+
 function optionalString(from: JsonObject, name: string): string | undefined {
   return from[name] === undefined || from[name] === null ? undefined : string(from, name);
 }
@@ -87,8 +120,12 @@ function oneOf<T extends string>(allowed: readonly T[], value: string): T {
   throw new UnreadableAnswerError(`${JSON.stringify(value)} is not one of ${allowed.join(', ')}`);
 }
 
+function list(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
 function stringList(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+  return list(value).filter((item) => typeof item === 'string');
 }
 
 function strings(value: unknown, what: string): Record<string, string> {

@@ -10,8 +10,8 @@ export interface BashCommand {
   script: string;
   /** Stands where bash names the script in its error messages. */
   name: string;
-  /** Added to the environment. */
-  secrets: Record<string, string>;
+  /** Added to the runner's own. */
+  environment: Record<string, string>;
   outputCapBytes: number;
 }
 
@@ -44,7 +44,7 @@ export async function runBash(command: BashCommand, onStarted: () => void): Prom
   pipe.readEnd.on('error', () => undefined);
 
   const child = spawn('bash', ['--noprofile', '--norc', '-c', WRAPPER, command.name], {
-    env: agentEnvironment(command.secrets),
+    env: agentEnvironment(command.environment),
     stdio: ['ignore', pipe.writeEnd, pipe.writeEnd, 'pipe'],
   });
   closeWriteEnd(pipe);

@@ -93,11 +93,20 @@ export class ControlPlane {
     if (answer.status === 404) return undefined;
     const location = answer.headers.get('location');
     if (answer.status < 300 || answer.status >= 400 || location === null) return accepted(answer, path).body;
-    // A signed address somewhere else, which must not see this run's credentials.
-    const url = new URL(location, this.environment.rootUrl);
-    const stored = await this.send({ method: 'GET', url, headers: {}, timeoutMs: TRANSFER_TIMEOUT_MS });
-    if (stored.status !== 200) throw new CallRefusedError(stored.status, path, stored.body);
-    return stored.body;
+    return this.download(location);
+  }
+
+  /** @param address signed: it needs no credentials of this run, and may be somewhere else, so it gets none */
+  async download(address: string): Promise<Buffer> {
+    const url = new URL(address, this.environment.rootUrl);
+    const { status, body } = await this.send({
+      method: 'GET',
+      url,
+      headers: {},
+      timeoutMs: TRANSFER_TIMEOUT_MS,
+    });
+    if (status !== 200) throw new CallRefusedError(status, 'the download', body);
+    return body;
   }
 
   async transcriptTarget(conversationId: string): Promise<RawUploadTarget> {

@@ -7,6 +7,7 @@ import { patienceMs } from './patience.js';
 import { GaveUpError } from './retry.js';
 import { SecretMask } from './secret-mask.js';
 import { selectHarness } from './select-harness.js';
+import { setUpSecrets, setUpWorkspace } from './set-up-workspace.js';
 import { TranscriptSaver } from './transcript-saver.js';
 
 /** Takes the runner's notes for whoever reads the worker's log. */
@@ -74,8 +75,26 @@ async function perform(view: ExecutionView, controlPlane: ControlPlane, note: No
     case 'unsupported':
       return { kind: 'errored', category: 'integration_not_configured', message: selection.message };
     case 'selected':
-      return performTurn(selection.harness, view, controlPlane, note);
+      break;
   }
+  const mask = new SecretMask(setUpSecrets(view));
+  const setUp = await setUpWorkspace(view, controlPlane);
+  switch (setUp.kind) {
+    case 'failed':
+      return { kind: 'errored', category: 'environment_setup_failed', message: mask.apply(setUp.message) };
+    case 'ready': {
+      const { environment, context } = setUp;
+      return performTurn(selection.harness, { view, environment, context, mask }, controlPlane, note);
+    }
+  }
+}
+
+/** What a turn needs of what has been prepared. */
+interface Prepared {
+  view: ExecutionView;
+  environment: Record<string, string>;
+  context: string | undefined;
+  mask: SecretMask;
 }
 
 async function reportStarted(view: ExecutionView, controlPlane: ControlPlane): Promise<void> {
@@ -89,18 +108,18 @@ async function reportStarted(view: ExecutionView, controlPlane: ControlPlane): P
 
 async function performTurn(
   harness: Harness,
-  view: ExecutionView,
+  { view, environment, context, mask }: Prepared,
   controlPlane: ControlPlane,
   note: Note,
 ): Promise<HarnessOutcome> {
-  const prompt = await controlPlane.resolvePrompt();
+  const resolved = await controlPlane.resolvePrompt();
+  const prompt = { ...resolved, context: [context, resolved.context].filter(Boolean).join('\n\n') };
   const conversationId = await controlPlane.openConversation(harness.transcriptFormat);
   // A save replaces what is stored, so a continued conversation is carried along.
   const continues = view.conversation_id === conversationId;
   const earlier = continues ? await controlPlane.earlierTranscript() : undefined;
 
-  const { secrets } = view;
-  const turn = harness.startTurn({ prompt, earlier, secrets, mask: new SecretMask(Object.values(secrets)) });
+  const turn = harness.startTurn({ prompt, earlier, environment, mask });
   const saver = new TranscriptSaver(
     controlPlane.withPatience(0),
     controlPlane,

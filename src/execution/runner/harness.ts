@@ -3,7 +3,8 @@ import type { SecretMask } from './secret-mask.js';
 import type { Transcript } from './transcript.js';
 
 /** Error codes of a run's status message that a runner reports. */
-export type ShutdownCategory = 'integration_not_configured' | 'agent_process_failed';
+export type ShutdownCategory =
+  'environment_setup_failed' | 'integration_not_configured' | 'agent_process_failed';
 
 export type HarnessOutcome =
   /** The agent ended and says how it went. */
@@ -23,7 +24,7 @@ export interface TurnInput {
   /** The transcript of the conversation that the run continues, if it does. */
   earlier: Buffer | undefined;
   /** Added to the agent's environment. */
-  secrets: Record<string, string>;
+  environment: Record<string, string>;
   /** For whatever is written down of the turn. */
   mask: SecretMask;
 }

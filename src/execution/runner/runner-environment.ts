@@ -12,9 +12,9 @@ export interface RunnerEnvironment {
 /** Names the variable that is wrong, never its value. */
 export class RunnerEnvironmentError extends Error {}
 
-/** The environment of the agent's commands: the runner's own, and the secrets that the run was granted. */
-export function agentEnvironment(secrets: Record<string, string>): NodeJS.ProcessEnv {
-  return { ...process.env, ...secrets };
+/** The environment of the agent's commands: the runner's own, and what was set up for the run, its secrets among it. */
+export function agentEnvironment(added: Record<string, string>): NodeJS.ProcessEnv {
+  return { ...process.env, ...added };
 }
 
 /** This file is the runner's only reader of `process.env`. */

@@ -38,12 +38,12 @@ export const scriptHarness: Harness = {
 };
 
 async function executeTurn(
-  { prompt: { prompt }, secrets, mask }: TurnInput,
+  { prompt: { prompt }, environment, mask }: TurnInput,
   transcript: ScriptTranscript,
 ): Promise<HarnessOutcome> {
   const startedAt = performance.now();
   transcript.userMessage(prompt);
-  const outcome = masked(await executeBlocks(bashBlocks(prompt), secrets, transcript), mask);
+  const outcome = masked(await executeBlocks(bashBlocks(prompt), environment, transcript), mask);
   const success = outcome.kind === 'finished' && outcome.success;
   if (outcome.kind === 'finished') transcript.assistantMessage(outcome.summary);
   transcript.turnCompleted(success, performance.now() - startedAt);
@@ -63,7 +63,7 @@ function masked(outcome: HarnessOutcome, mask: SecretMask): HarnessOutcome {
 
 async function executeBlocks(
   scripts: string[],
-  secrets: Record<string, string>,
+  environment: Record<string, string>,
   transcript: ScriptTranscript,
 ): Promise<HarnessOutcome> {
   if (scripts.length === 0) {
@@ -74,7 +74,7 @@ async function executeBlocks(
     const command = {
       script,
       name: `command ${index + 1}`,
-      secrets,
+      environment,
       outputCapBytes: outputCap(transcript),
     };
     const result = await runBash(command, () => (lineId = transcript.commandStarted(script)));

@@ -28,6 +28,9 @@ export interface RunToInsert {
   mode: RunMode;
   interactive: boolean;
   schedule_id: string | null;
+  /** Name and expression of the schedule as they are now. */
+  schedule_name: string | null;
+  cron_schedule: string | null;
   parent_run_id: string | null;
   ancestor_ids: string[];
   origin_key: string | null;
@@ -67,13 +70,14 @@ export class RunRepository {
    * @returns the ids of those that were created
    */
   async insert(tx: Tx, runs: RunToInsert[]): Promise<Set<string>> {
-    const created = await tx.query<{ run_id: string }>(
+    const created = await tx.queryPrepared<{ run_id: string; xid: string }>(
       `WITH given AS (
          SELECT * FROM jsonb_to_recordset($1::jsonb) AS i (
            id uuid, title text, prompt text, agent_config jsonb, team_uid uuid, owner_uid uuid, creator_uid uuid,
            executor_uid uuid, source text, worker_host text, config_name text, model_id text, environment_id text,
            skill_spec text, metadata jsonb, mode text, interactive boolean, schedule_id uuid, parent_run_id uuid,
-           ancestor_ids uuid[], origin_key text, conversation_id uuid, self_executed boolean, ${SEARCH_INPUT_COLUMNS})
+           ancestor_ids uuid[], origin_key text, conversation_id uuid, self_executed boolean,
+           schedule_name text, cron_schedule text, ${SEARCH_INPUT_COLUMNS})
        ), run AS (
          INSERT INTO runs (id, title, state, team_uid, owner_uid, creator_uid, executor_uid, source, worker_host,
                            config_name, model_id, environment_id, skill_spec, metadata, mode, interactive, schedule_id,
@@ -88,13 +92,15 @@ export class RunRepository {
        ), input AS (
          SELECT g.* FROM given g JOIN run USING (id)
        ), definition AS (
-         INSERT INTO run_definitions (run_id, prompt, agent_config) SELECT id, prompt, agent_config FROM input
+         INSERT INTO run_definitions (run_id, prompt, agent_config, schedule_name, cron_schedule)
+         SELECT id, prompt, agent_config, schedule_name, cron_schedule FROM input
        ), ${INSERT_SEARCH_CTES}
        INSERT INTO run_timeline_events (event_uuid, run_id, event_type, payload)
        SELECT gen_random_uuid(), id, 'oz_run_created', jsonb_build_object('source', source) FROM input
-       RETURNING run_id`,
+       RETURNING run_id, pg_current_xact_id()::text AS xid`,
       [JSON.stringify(runs.map((run) => ({ ...run, ...searchInput(run) })))],
     );
+    if (created[0] !== undefined) tx.noteId(created[0].xid);
     return new Set(created.map((row) => row.run_id));
   }
 
