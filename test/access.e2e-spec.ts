@@ -106,6 +106,7 @@ beforeAll(async () => {
   const share = await make(`/v1/agent/environments/${environment.uid ?? ''}/shares`, { kind: 'link' });
   await make('/v1/secrets', { name: 'A_SECRET', value: 'a-value', team: true });
   const factory = await make('/v1/factories', { name: 'Backend' });
+  const webhook = await make(`/v1/factories/${factory.uid ?? ''}/webhooks`, { name: 'Hook' });
   const set = (kind: string, value: string | undefined): unknown => resources.set(kind, value ?? '');
   set('/v1/agent/runs/{runId}', run_id);
   set('/v1/agent/events/{runId}', run_id);
@@ -126,6 +127,7 @@ beforeAll(async () => {
   set('/v1/agent/environments/{uid}/shares/{shareUid}', share.uid);
   set('/v1/secrets/{name}', 'A_SECRET');
   set('/v1/factories/{uid}', factory.uid);
+  set('/v1/webhooks/{uid}', webhook.uid);
 });
 afterAll(async () => {
   await server.close();

@@ -19,6 +19,6 @@ import { SecretRepository } from './persistence/secret.repository.js';
     DeleteSecret,
     ReencryptSecrets,
   ],
-  exports: [Secrets],
+  exports: [Secrets, CreateSecret, UpdateSecret],
 })
 export class SecretsModule {}

@@ -22,10 +22,12 @@ export class RequestValidationPipe extends ValidationPipe {
     super(OPTIONS);
   }
 
-  override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+  override transform(given: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const dto = metadata.metatype;
     if (metadata.type !== 'body' || dto === undefined)
-      return super.transform(value, metadata) as Promise<unknown>;
+      return super.transform(given, metadata) as Promise<unknown>;
+    // No body at all says as much as an object without fields.
+    const value = given === undefined ? {} : given;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw Problem.invalid([{ field: 'body', message: 'must be a JSON object' }]);
     }

@@ -4,6 +4,9 @@ import type { SignatureScheme } from './signature-scheme.js';
 export const AUTH_MODES = ['token', 'url_token', 'signature'] as const;
 export type AuthMode = (typeof AUTH_MODES)[number];
 
+/** Of a factory. */
+export const MAX_WEBHOOKS = 20;
+
 /** A webhook as people see it: never its secret. */
 export interface Webhook {
   uid: string;
