@@ -27,6 +27,7 @@ export function openApiDocument(app: NestExpressApplication): OpenAPIObject {
     .addTag('Secrets', 'Credentials that executions are given')
     .addTag('Factories', 'What groups webhooks and automations')
     .addTag('Automations', 'What starts runs for events elsewhere')
+    .addTag('Definitions', 'Factories as files')
     .addTag('Webhooks', 'Where senders deliver, and what they delivered')
     .addTag('Harness support', 'What the agent of an execution calls, with the key of its run')
     .addTag('Operations', 'Health, metrics and the meaning of error codes')

@@ -1,3 +1,4 @@
+export { ApplyWebhooks, type DesiredWebhook, type WebhookStep } from './application/apply-webhooks.js';
 export { Factories } from './application/factories.js';
 export type { Factory, FactoryMode } from './domain/factory.js';
 export { type EvaluationPlan, MAX_PATHS, OUTCOME } from './domain/evaluation.js';

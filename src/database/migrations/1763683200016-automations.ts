@@ -44,6 +44,8 @@ export class Automations1763683200016 implements MigrationInterface {
         factory_uid uuid PRIMARY KEY REFERENCES factories ON DELETE CASCADE,
         revision bigint NOT NULL
       )`);
+    // What a definition has no more is disabled: its runs and its keys still refer to it.
+    await runner.query(`ALTER TABLE agents ADD COLUMN disabled boolean NOT NULL DEFAULT false`);
     await runner.query(`
       CREATE TABLE factory_agents (
         factory_uid uuid NOT NULL REFERENCES factories ON DELETE CASCADE,
@@ -90,6 +92,7 @@ export class Automations1763683200016 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
+    await runner.query(`ALTER TABLE agents DROP COLUMN disabled`);
     await runner.query(`DROP INDEX delivery_evaluations_pending`);
     await runner.query(`DELETE FROM delivery_evaluations WHERE outcome = 'pending'`);
     await runner.query(`

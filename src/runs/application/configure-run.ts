@@ -111,7 +111,7 @@ export class ConfigureRun {
     if (agent === undefined) throw invalid(fields.agent, 'must be an agent identity of the team');
     if (!agent.available) {
       throw new Problem('feature_not_available', {
-        detail: 'The agent identity is beyond the plan limit of the team',
+        detail: 'The agent identity is disabled, or beyond the plan limit of the team',
       });
     }
     return agent;
