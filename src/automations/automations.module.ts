@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { CatalogModule } from '../catalog/index.js';
 import { RunsModule } from '../runs/index.js';
 import { SchedulesModule } from '../schedules/index.js';
 import { WebhooksModule } from '../webhooks/index.js';
@@ -28,7 +29,7 @@ import { FactoryAgentRepository } from './persistence/factory-agent.repository.j
 
 /** What starts runs for events elsewhere: automations, the evaluation of deliveries, definition files. */
 @Module({
-  imports: [WebhooksModule, SchedulesModule, RunsModule],
+  imports: [WebhooksModule, SchedulesModule, RunsModule, CatalogModule],
   controllers: [AutomationsController, WebhookFiltersController, DefinitionsController],
   providers: [
     AutomationRepository,

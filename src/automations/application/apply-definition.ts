@@ -46,6 +46,7 @@ export class ApplyDefinition {
       plan.push({ action: 'update', kind: 'factory', name: factory.name });
     }
     const agents = await this.applyAgents.execute(tx, factory, definition.agents);
+    plan.push(...agents.plan);
     const webhooks = await this.applyWebhooks.execute(
       tx,
       factory,
@@ -67,7 +68,7 @@ export class ApplyDefinition {
       ? { outcome: 'refused', errors }
       : {
           outcome: 'applied',
-          plan: [...plan, ...agents.plan, ...automations.plan],
+          plan: [...plan, ...automations.plan],
           warnings: automations.warnings,
         };
   }
