@@ -107,6 +107,17 @@ beforeAll(async () => {
   await make('/v1/secrets', { name: 'A_SECRET', value: 'a-value', team: true });
   const factory = await make('/v1/factories', { name: 'Backend' });
   const webhook = await make(`/v1/factories/${factory.uid ?? ''}/webhooks`, { name: 'Hook' });
+  const delivered = await fetch(webhook.ingress_url!.replace(/^https?:\/\/[^/]+/, server.url), {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${webhook.secret!}` },
+    body: '{}',
+  });
+  const { delivery_id } = (await delivered.json()) as { delivery_id: string };
+  const automation = await make(`/v1/factories/${factory.uid ?? ''}/automations`, {
+    name: 'Automation',
+    prompt: 'Go',
+    triggers: [{ provider: 'webhook', event: 'received', filter: { webhook_ids: [webhook.uid] } }],
+  });
   const set = (kind: string, value: string | undefined): unknown => resources.set(kind, value ?? '');
   set('/v1/agent/runs/{runId}', run_id);
   set('/v1/agent/events/{runId}', run_id);
@@ -127,7 +138,9 @@ beforeAll(async () => {
   set('/v1/agent/environments/{uid}/shares/{shareUid}', share.uid);
   set('/v1/secrets/{name}', 'A_SECRET');
   set('/v1/factories/{uid}', factory.uid);
+  set('/v1/automations/{uid}', automation.uid);
   set('/v1/webhooks/{uid}', webhook.uid);
+  set('/v1/webhooks/{uid}/deliveries/{deliveryId}', delivery_id);
 });
 afterAll(async () => {
   await server.close();

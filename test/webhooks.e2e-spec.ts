@@ -6,6 +6,7 @@ import { Secrets } from '../src/catalog/index.js';
 import { Database } from '../src/kernel/persistence/database.js';
 import { Signals } from '../src/kernel/persistence/signals.js';
 import { SecretBox } from '../src/kernel/security/secret-box.js';
+import { ReencryptWebhookSecrets } from '../src/webhooks/application/reencrypt-webhook-secrets.js';
 import { SIGNATURE_SCHEMES } from '../src/webhooks/domain/signature-scheme.js';
 import { SIGNATURE_HEADERS } from '../src/webhooks/domain/signatures/schemes.js';
 import { webhookSecretContext } from '../src/webhooks/domain/webhook.js';
@@ -667,5 +668,52 @@ describe('where the secret is', () => {
     );
     expect(dump?.text).toContain(hook.uid);
     expect(dump?.text).not.toContain('hunter2');
+  });
+});
+
+describe('when the encryption key changes', () => {
+  it('every signing secret is encrypted anew, as the webhook goes on; a damaged one is left and told of', async () => {
+    const old = await startTestApp({ ROLES: 'api' });
+    old.app.useLogger(RECORDER);
+    const { body } = await old.call('GET', '/v1/factories');
+    const uid = (body as { factories: { uid: string }[] }).factories[0]!.uid;
+    const make = async (secret: string): Promise<string> => {
+      const signature = { auth_mode: 'signature', signature_scheme: 'github', secret };
+      const answer = await old.call('POST', `/v1/factories/${uid}/webhooks`, { name: secret, ...signature });
+      expect(answer.status).toBe(201);
+      return (answer.body as Webhook).uid;
+    };
+    const [kept, damaged] = [await make('kept'), await make('damaged')];
+    await old.dataSource.query(`UPDATE webhooks SET sealed_secret = '\\x00' WHERE uid = $1`, [damaged]);
+    const sealed = async (of: string): Promise<Row> => {
+      const rows = await old.dataSource.query<Row[]>('SELECT * FROM webhooks WHERE uid = $1', [of]);
+      return rows[0]!;
+    };
+    const before = await sealed(kept);
+
+    const from = logged.length;
+    const keys = {
+      ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+      ENCRYPTION_KEY_PREVIOUS: old.encryptionKey.toString('base64'),
+    };
+    await (await startTestApp({ ...keys, ROLES: 'api' }, old)).close();
+    expect((await sealed(kept)).sealed_key_id).toBe(before.sealed_key_id);
+    const replica = await startTestApp(keys, old);
+    const after = await sealed(kept);
+    const box = replica.app.get(SecretBox);
+    expect(after.sealed_key_id).toBe(box.keyId);
+    expect(after.version).toBe(before.version);
+    const context = webhookSecretContext(kept);
+    expect(box.open(context, { ciphertext: after.sealed_secret!, keyId: after.sealed_key_id! })).toBe('kept');
+    expect((await sealed(damaged)).sealed_key_id).toBe(before.sealed_key_id);
+
+    // What a replica that still has the old key alone writes meanwhile is brought over later.
+    const late = await make('late');
+    replica.app.useLogger(RECORDER);
+    await replica.app.get(ReencryptWebhookSecrets).tick();
+    expect((await sealed(late)).sealed_key_id).toBe(box.keyId);
+    expect(logged.slice(from).join('\n')).toContain("a webhook's secret is unreadable");
+    await replica.close();
+    await old.close();
   });
 });

@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { EmbeddedPostgresError, usableBinaries } from './embedded/binaries.js';
@@ -126,12 +127,18 @@ async function launchServer(cluster: Cluster, options: EmbeddedPostgresOptions):
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '', // a socket's lock file goes stale too, and its path may be too long
     max_connections: String(options.maxConnections ?? 100),
-    shared_buffers: '128MB',
+    shared_buffers: `${String(sharedBuffersMib())}MB`,
     timezone: 'UTC',
     log_timezone: 'UTC',
     log_checkpoints: 'off', // nothing rotates the log; it starts anew with the server
     ...options.settings,
   });
+}
+
+/** An eighth of the memory that this process may use, from 128 MiB to 1 GiB: lists of runs are slower where their indexes are not in it. */
+function sharedBuffersMib(): number {
+  const available = Math.min(totalmem(), process.constrainedMemory() || Infinity);
+  return Math.max(128, Math.min(1024, Math.floor(available / 8 / 2 ** 20)));
 }
 
 function assertWorthRetrying(

@@ -88,11 +88,37 @@ export class Dispatcher implements OnModuleInit {
     let assigned: number;
     do {
       assigned = 0;
-      for (const connection of this.connections.all()) {
-        const free = connection.capacity.free(Date.now());
-        if (free > 0) assigned += await this.assign(connection, free);
-      }
+      for (const connections of await this.poolsWithWork()) assigned += await this.assignPool(connections);
     } while (assigned > 0 && !this.draining);
+  }
+
+  /** The connections with room of each pool that a run waits for: most workers wait for pools in which nothing does. */
+  private async poolsWithWork(): Promise<Iterable<WorkerConnection[]>> {
+    const pools = new Map<string, WorkerConnection[]>();
+    const free = this.connections.all().filter(({ capacity }) => capacity.free(Date.now()) > 0);
+    if (free.length === 0) return [];
+    const hosts = await this.executions.queuedWorkerHosts();
+    for (const connection of free) {
+      const { pool } = connection;
+      if (!hosts.has(pool.kind === 'hosted' ? '' : pool.workerHost)) continue;
+      const key = pool.kind === 'hosted' ? '' : `${pool.teamUid} ${pool.workerHost}`;
+      const connections = pools.get(key);
+      if (connections === undefined) pools.set(key, [connection]);
+      else connections.push(connection);
+    }
+    return pools.values();
+  }
+
+  /** @returns how many runs were assigned */
+  private async assignPool(connections: WorkerConnection[]): Promise<number> {
+    let assigned = 0;
+    for (const connection of connections) {
+      const free = connection.capacity.free(Date.now());
+      const taken = free > 0 ? await this.assign(connection, free) : 0;
+      assigned += taken;
+      if (taken < free) break;
+    }
+    return assigned;
   }
 
   private async assign(connection: WorkerConnection, limit: number): Promise<number> {

@@ -10,6 +10,24 @@ const SWEEP_BATCH = 200;
 export class ExecutionQueries {
   constructor(private readonly database: Database) {}
 
+  /**
+   * The worker hosts for which runs are queued; '' is the hosted pool. The index is entered once for each host, however many runs wait.
+   */
+  async queuedWorkerHosts(): Promise<Set<string>> {
+    const next = (after: string): string =>
+      `SELECT coalesce(worker_host, '') AS host FROM runs
+        WHERE state = 'QUEUED' ${after} ORDER BY coalesce(worker_host, '') LIMIT 1`;
+    const rows = await this.database.query<{ host: string }>(
+      `WITH RECURSIVE hosts AS (
+         (${next('')})
+         UNION ALL
+         SELECT n.host FROM hosts h CROSS JOIN LATERAL (${next(`AND coalesce(worker_host, '') > h.host`)}) n
+       )
+       SELECT host FROM hosts`,
+    );
+    return new Set(rows.map(({ host }) => host));
+  }
+
   /** Assignments that nobody claimed in time. */
   async overdueClaims(): Promise<ExecutionRef[]> {
     return toRefs(

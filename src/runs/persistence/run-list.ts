@@ -32,7 +32,7 @@ export type ListedRun = RunView & { position: RunPosition; readAt: string };
  * So many runs are filtered in the order of the list at first; if some match but not enough, so many; else the index is asked.
  */
 const FIRST_SCAN = 400;
-const SECOND_SCAN = 4_000;
+const SECOND_SCAN = 6_000;
 /** What is searched for words lies apart from the runs, so that looking at it costs more. */
 const SECOND_SCAN_OF_WORDS = 3_000;
 /** So many times a page, where that is more. */
@@ -249,27 +249,32 @@ const wordsSql = (words: string[][] | undefined, p: Parameters): string[] =>
 function scanSql(request: RunListRequest, part: Part, words: string[][] | undefined, depth: number): PageSql {
   const p = new Parameters();
   const { filter, order, limit } = request;
-  const lanes = part.of === 'runs' ? runLanes(request, part, p) : searchLanes(request, part, p);
   const artifact =
     filter.artifactType === undefined
       ? []
       : [`s.facets @> ${p.add(filterFacets({ artifactType: filter.artifactType }), 'text[]')}`];
   const ofSearch = [...wordsSql(words, p), ...artifact];
-  const conditions = [...changingSql(request, p), ...lastingSql(filter, p), ...ofSearch];
+  const ofRuns = [...changingSql(request, p), ...lastingSql(filter, p)];
+  // Of the table that the order is read from the row is at hand; the other one is looked up where that leaves a run.
+  const [own, others] = part.of === 'runs' ? [ofRuns, ofSearch] : [ofSearch, ofRuns];
+  const matches = own.length === 0 ? '' : `, ${own.join(' AND ')} AS matches`;
+  const lanes =
+    part.of === 'runs' ? runLanes(request, part, matches, p) : searchLanes(request, part, matches, p);
   const direction = `key ${order}, id ${order}`;
   // Each by itself: PostgreSQL sorts a UNION ALL whose branches differ in the first column of their index.
   const limited = (lane: string): string => `(${lane} ORDER BY ${direction} LIMIT ${String(depth)})`;
-  const filtered =
-    conditions.length === 0
-      ? ''
-      : `CROSS JOIN LATERAL (
-          SELECT 1 FROM runs r ${ofSearch.length > 0 ? 'JOIN run_search s ON s.run_id = r.id' : ''}
-           WHERE r.id = x.id AND ${conditions.join(' AND ')} OFFSET 0) matching`;
+  const other = part.of === 'runs' ? 'run_search s WHERE s.run_id = x.id' : 'runs r WHERE r.id = x.id';
+  const filtered = [
+    ...(others.length === 0
+      ? []
+      : [`CROSS JOIN LATERAL (SELECT 1 FROM ${other} AND ${others.join(' AND ')} OFFSET 0) matching`]),
+    ...(own.length === 0 ? [] : ['WHERE x.matches']),
+  ].join(' ');
   return {
     key: keyText(part),
     parameters: p,
     ctes: `scanned AS MATERIALIZED (
-         SELECT key, id FROM (${lanes.map(limited).join(' UNION ALL ')}) lanes ORDER BY ${direction} LIMIT ${String(depth)}
+         SELECT * FROM (${lanes.map(limited).join(' UNION ALL ')}) lanes ORDER BY ${direction} LIMIT ${String(depth)}
        ), page AS MATERIALIZED (
          SELECT x.key, x.id FROM scanned x ${filtered} ORDER BY ${direction} LIMIT ${String(limit)}
        )`,
@@ -277,10 +282,10 @@ function scanSql(request: RunListRequest, part: Part, words: string[][] | undefi
 }
 
 /** One lane for each owner, and for each state that is asked for: together they are merged in order from one index each. */
-function runLanes(request: RunListRequest, part: Part, p: Parameters): string[] {
+function runLanes(request: RunListRequest, part: Part, matches: string, p: Parameters): string[] {
   const { visibility, filter, order, asOf } = request;
   const lane = (conditions: string[]): string =>
-    `SELECT r.updated_at AS key, r.id FROM runs r WHERE ${conditions.join(' AND ')}`;
+    `SELECT r.updated_at AS key, r.id${matches} FROM runs r WHERE ${conditions.join(' AND ')}`;
   const bounds = [
     ...keysetSql(request, part, part.key, 'r.id', p),
     // What was created after a moment did not change before it.
@@ -304,7 +309,7 @@ function runLanes(request: RunListRequest, part: Part, p: Parameters): string[] 
   ]);
 }
 
-function searchLanes(request: RunListRequest, part: Part, p: Parameters): string[] {
+function searchLanes(request: RunListRequest, part: Part, matches: string, p: Parameters): string[] {
   const { visibility, filter, sort } = request;
   const conditions = [
     ...(part.where === undefined ? [] : [part.where]),
@@ -317,7 +322,7 @@ function searchLanes(request: RunListRequest, part: Part, p: Parameters): string
       : [`s.run_id = ${p.add(visibility.runId, 'uuid')}`];
   return owners.map(
     (owner) =>
-      `SELECT ${part.key} AS key, s.run_id AS id FROM run_search s WHERE ${[owner, ...conditions].join(' AND ')}`,
+      `SELECT ${part.key} AS key, s.run_id AS id${matches} FROM run_search s WHERE ${[owner, ...conditions].join(' AND ')}`,
   );
 }
 

@@ -52,7 +52,7 @@ export class DeliveriesController {
       cursor,
     });
     return {
-      deliveries: deliveries.map(toDeliveryResponse),
+      deliveries: deliveries.map((delivery) => toDeliveryResponse(delivery)),
       page_info: { has_next_page: nextCursor !== undefined, next_cursor: nextCursor },
     };
   }
@@ -67,7 +67,8 @@ export class DeliveriesController {
     @Param('uid', UuidParam) uid: string,
     @Param('deliveryId', UuidParam) deliveryId: string,
   ): Promise<DeliveryResponse> {
-    return toDeliveryResponse(await this.readDelivery.execute(caller, uid, deliveryId));
+    const { delivery, evaluations } = await this.readDelivery.execute(caller, uid, deliveryId);
+    return toDeliveryResponse(delivery, evaluations);
   }
 
   @Get(':deliveryId/payload')

@@ -6,10 +6,13 @@ import { PageInfo } from '../../kernel/pagination/page-info.dto.js';
 import {
   DELIVERY_STATUSES,
   type DeliveryStatus,
+  EVALUATION_OUTCOMES,
+  type EvaluationOutcome,
   IDENTITY_KINDS,
   type IdentityKind,
 } from '../domain/delivery.js';
 import type { DeliveryFilter, LoggedDelivery } from '../domain/delivery-log.js';
+import type { Evaluation } from '../domain/evaluation.js';
 
 const MAX_LIMIT = 200;
 const DEFAULT_LIMIT = 50;
@@ -90,6 +93,40 @@ export class DeliveryIdentityResponse {
   value: string;
 }
 
+/** What an automation made of a delivery. */
+export class EvaluationResponse {
+  /**
+   * The automation.
+   * @example "019c3f0e-0000-7000-8000-000000000004"
+   */
+  automation_uid: string;
+
+  /**
+   * `pending`: it matched, and its run is about to be started.
+   * @example "matched"
+   */
+  @ApiProperty({ enum: EVALUATION_OUTCOMES })
+  outcome: EvaluationOutcome;
+
+  /**
+   * The run that it started.
+   * @example "019c3f0e-0000-7000-8000-000000000005"
+   */
+  run_id?: string;
+
+  /**
+   * Where the payload filter did not match.
+   * @example "pull_request.base.ref"
+   */
+  failed_path?: string;
+
+  /**
+   * Why no run was started.
+   * @example "webhook_deleted"
+   */
+  reason?: string;
+}
+
 /** A delivery, without its payload. */
 export class DeliveryResponse {
   /**
@@ -145,6 +182,9 @@ export class DeliveryResponse {
    */
   @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } })
   headers: Record<string, string>;
+
+  /** What automations made of it: where one delivery is read. None while it waits for that. */
+  evaluations?: EvaluationResponse[];
 }
 
 /** A page of a webhook's log. */
@@ -162,7 +202,11 @@ export const toDeliveryFilter = (query: ListDeliveriesQuery): DeliveryFilter => 
   until: parseTimestamp(query.until, 'up'),
 });
 
-export const toDeliveryResponse = (delivery: LoggedDelivery): DeliveryResponse => ({
+/** @param evaluations to show, where one delivery is read */
+export const toDeliveryResponse = (
+  delivery: LoggedDelivery,
+  evaluations?: Evaluation[],
+): DeliveryResponse => ({
   delivery_id: delivery.id,
   webhook_uid: delivery.webhookUid,
   status: delivery.status,
@@ -172,4 +216,13 @@ export const toDeliveryResponse = (delivery: LoggedDelivery): DeliveryResponse =
   size_bytes: delivery.sizeBytes,
   received_at: delivery.receivedAt.toISOString(),
   headers: delivery.headers,
+  evaluations: evaluations?.map(toEvaluationResponse),
+});
+
+const toEvaluationResponse = (evaluation: Evaluation): EvaluationResponse => ({
+  automation_uid: evaluation.automationUid,
+  outcome: evaluation.outcome,
+  run_id: evaluation.runId,
+  failed_path: evaluation.failedPath,
+  reason: evaluation.reason,
 });

@@ -2,8 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { AccountCaller } from '../../identities/index.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import { Database } from '../../kernel/persistence/database.js';
+import type { Evaluation } from '../domain/evaluation.js';
 import type { LoggedDelivery } from '../domain/delivery-log.js';
 import { DeliveryLog } from '../persistence/delivery-log.js';
+import { EvaluationLog } from '../persistence/evaluation-log.js';
 import { Webhooks } from './webhooks.js';
 
 /** One delivery of the log, and the bytes of it where they are kept. */
@@ -13,14 +15,23 @@ export class ReadDelivery {
     private readonly database: Database,
     private readonly webhooks: Webhooks,
     private readonly log: DeliveryLog,
+    private readonly evaluations: EvaluationLog,
   ) {}
 
-  /** @throws Problem 404 when there is no such delivery */
-  async execute(caller: AccountCaller, webhookUid: string, deliveryId: string): Promise<LoggedDelivery> {
+  /**
+   * With what automations made of it; none while it waits for that.
+   *
+   * @throws Problem 404 when there is no such delivery
+   */
+  async execute(
+    caller: AccountCaller,
+    webhookUid: string,
+    deliveryId: string,
+  ): Promise<{ delivery: LoggedDelivery; evaluations: Evaluation[] }> {
     await this.webhooks.find(this.database, caller, webhookUid);
     const delivery = await this.log.find(webhookUid, deliveryId);
     if (delivery === undefined) throw Problem.notFound('delivery');
-    return delivery;
+    return { delivery, evaluations: await this.evaluations.ofDelivery(this.database, deliveryId) };
   }
 
   /** The exact bytes that came in. @throws Problem 404 when there is no such delivery, or it was not accepted */

@@ -46,9 +46,11 @@ export class SweepDeliveries {
   }
 
   async execute(): Promise<void> {
-    await this.walk('webhook_deliveries', (uids) =>
-      this.exhaust(DELIVERY_BATCH, (tx, limit) => this.retention.trim(tx, uids, limit)),
-    );
+    await this.walk('webhook_deliveries', async (uids) => {
+      for (const overdue of await this.retention.overdue(this.database, uids)) {
+        await this.exhaust(DELIVERY_BATCH, (tx, limit) => this.retention.trim(tx, overdue, limit));
+      }
+    });
     await this.walk('webhook_identities', (uids) =>
       this.exhaust(SMALL_BATCH, (tx, limit) => this.retention.forgetIdentities(tx, uids, limit)),
     );

@@ -3,6 +3,8 @@ import { Database } from '../../kernel/persistence/database.js';
 import type { IdentityKind } from '../domain/delivery.js';
 import type { DeliveryFilter, DeliveryPosition, LoggedDelivery } from '../domain/delivery-log.js';
 
+const NIL_UUID = '00000000-0000-0000-0000-000000000000';
+
 const COLUMNS = `
   id, webhook_uid AS "webhookUid", status, duplicate_of AS "duplicateOf", identity_kind, identity_value,
   size_bytes AS "sizeBytes", received_at AS "receivedAt", headers`;
@@ -17,30 +19,27 @@ type Row = Omit<LoggedDelivery, 'identity'> & {
 export class DeliveryLog {
   constructor(private readonly database: Database) {}
 
-  /** The latest first. Each status is a range of one index, read no further than the page. @param after where the page before ended */
+  /**
+   * The latest first. Each status is a range of one index, read no further than the page.
+   *
+   * @param after where the page before ended
+   */
   async list(
     webhookUid: string,
     { statuses, since, until }: DeliveryFilter,
     after: DeliveryPosition | undefined,
     limit: number,
   ): Promise<LoggedDelivery[]> {
+    // One upper bound: of two, PostgreSQL may begin at the looser one and read all that lies between.
+    const { receivedAt, id } = after ?? { receivedAt: until ?? 'infinity', id: NIL_UUID };
     const rows = await this.database.query<Row>(
       `SELECT d.* FROM unnest($2::text[]) AS lane (status) CROSS JOIN LATERAL (
          SELECT ${COLUMNS} FROM webhook_deliveries
           WHERE webhook_uid = $1 AND status = lane.status
-            AND received_at >= coalesce($3::timestamptz, '-infinity') AND received_at < coalesce($4::timestamptz, 'infinity')
-            AND (received_at, id) < (coalesce($5::timestamptz, 'infinity'), coalesce($6::uuid, $1))
-          ORDER BY received_at DESC, id DESC LIMIT $7) AS d
-        ORDER BY d."receivedAt" DESC, d.id DESC LIMIT $7`,
-      [
-        webhookUid,
-        statuses,
-        since ?? null,
-        until ?? null,
-        after?.receivedAt ?? null,
-        after?.id ?? null,
-        limit,
-      ],
+            AND received_at >= $3 AND (received_at, id) < ($4::timestamptz, $5::uuid)
+          ORDER BY received_at DESC, id DESC LIMIT $6) AS d
+        ORDER BY d."receivedAt" DESC, d.id DESC LIMIT $6`,
+      [webhookUid, statuses, since ?? '-infinity', receivedAt, id, limit],
     );
     return rows.map(toLoggedDelivery);
   }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Queryable, Tx } from '../../kernel/persistence/database.js';
+import type { DeliveryStatus } from '../domain/delivery.js';
 import { REJECTED_STATUSES } from '../domain/delivery-log.js';
 
 /** What is kept of a webhook's log: the latest so many and all of so many days. Rejected deliveries are counted apart. */
@@ -20,12 +21,10 @@ const nthLatest = (count: number): string => `
     ORDER BY d.received_at DESC, d.id DESC OFFSET ${String(count - 1)} LIMIT 1)`;
 
 /**
- * Deletes a batch of what is not to be kept. $1 webhooks, $2 rows at most.
- *
- * `edge` is where the kept part of a log begins, for each class of statuses: what is older goes, found through the index of the log.
- * A delivery that still waits for its evaluation stays.
+ * Where the kept part of a log begins, for each class of statuses, of those webhooks ($1) that have older rows than that. A row of the
+ * log is older when its (received_at, id) is less.
  */
-const TRIM = `
+const OVERDUE = `
   WITH class (statuses, is_capped) AS (
     VALUES (${textArray(['accepted', 'duplicate'])}, false), (${textArray(REJECTED_STATUSES)}, true)
   ), scope AS (
@@ -45,16 +44,21 @@ const TRIM = `
     -- Of a deleted webhook nothing is kept for its number; where its factory is gone as well, nothing at all.
     SELECT s.uid, c.statuses, CASE WHEN s.is_known THEN s.young_from ELSE 'infinity' END, '${NIL_UUID}'
       FROM scope s CROSS JOIN class c WHERE NOT s.is_live
-  ), doomed AS (
-    SELECT old.id FROM edge e CROSS JOIN LATERAL unnest(e.statuses) AS lane (status) CROSS JOIN LATERAL (
-      SELECT d.id FROM webhook_deliveries d
-       WHERE d.webhook_uid = e.uid AND d.status = lane.status AND (d.received_at, d.id) < (e.received_at, e.id)
-         AND NOT EXISTS (
-           SELECT FROM webhook_evaluation_queue q WHERE q.webhook_uid = d.webhook_uid AND q.delivery_id = d.id)
-       ORDER BY d.received_at, d.id LIMIT $2 FOR UPDATE OF d SKIP LOCKED) AS old
-     LIMIT $2
   )
-  DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM doomed) RETURNING id`;
+  SELECT e.uid AS "webhookUid", lane.status, e.received_at::text AS "receivedAt", e.id
+    FROM edge e CROSS JOIN LATERAL unnest(e.statuses) AS lane (status)
+   WHERE EXISTS (
+     SELECT FROM webhook_deliveries d
+      WHERE d.webhook_uid = e.uid AND d.status = lane.status AND (d.received_at, d.id) < (e.received_at, e.id))`;
+
+/** A part of a log that is older than what is kept of it. */
+export interface OverdueDeliveries {
+  webhookUid: string;
+  status: DeliveryStatus;
+  /** With `id` the place at which the kept part begins; as text, as it may be `infinity`. */
+  receivedAt: string;
+  id: string;
+}
 
 /** The tables whose webhooks are walked through. */
 type WebhookTable = 'webhook_deliveries' | 'webhook_identities';
@@ -81,12 +85,38 @@ export class DeliveryRetention {
     return rows.map(({ uid }) => uid);
   }
 
-  /** Trims the logs of these webhooks. @returns how many rows went; fewer than `limit` when no more are to go */
-  async trim(tx: Tx, webhookUids: string[], limit: number): Promise<number> {
-    return (await tx.query(TRIM, [webhookUids, limit])).length;
+  /** What is not to be kept of the logs of these webhooks. */
+  overdue(database: Queryable, webhookUids: string[]): Promise<OverdueDeliveries[]> {
+    return database.query<OverdueDeliveries>(OVERDUE, [webhookUids]);
   }
 
-  /** Forgets the identities of those of these webhooks that take deliveries no more. @returns how many; see {@link trim} */
+  /**
+   * Deletes the oldest of them; those that still wait for their evaluation, or for a run of it, stay. One part in a statement, so that
+   * PostgreSQL knows how many rows it has, and reads them in the order of the index.
+   *
+   * @returns how many; fewer than `limit` when no more are to go
+   */
+  async trim(
+    tx: Tx,
+    { webhookUid, status, receivedAt, id }: OverdueDeliveries,
+    limit: number,
+  ): Promise<number> {
+    const rows = await tx.query(
+      `DELETE FROM webhook_deliveries WHERE id IN (
+         SELECT d.id FROM webhook_deliveries d
+          WHERE d.webhook_uid = $1 AND d.status = $2 AND (d.received_at, d.id) < ($3::timestamptz, $4::uuid)
+            AND NOT EXISTS (
+              SELECT FROM webhook_evaluation_queue q WHERE q.webhook_uid = d.webhook_uid AND q.delivery_id = d.id)
+            AND NOT EXISTS (
+              SELECT FROM delivery_evaluations v WHERE v.delivery_id = d.id AND v.outcome = 'pending')
+          ORDER BY d.received_at, d.id LIMIT $5 FOR UPDATE OF d SKIP LOCKED)
+       RETURNING id`,
+      [webhookUid, status, receivedAt, id, limit],
+    );
+    return rows.length;
+  }
+
+  /** Forgets the identities of those of these webhooks that take deliveries no more. @returns how many; fewer than `limit` when no more are to go */
   async forgetIdentities(tx: Tx, webhookUids: string[], limit: number): Promise<number> {
     const rows = await tx.query(
       `DELETE FROM webhook_identities WHERE (webhook_uid, fingerprint) IN (

@@ -1,0 +1,90 @@
+import { describe, expect, it } from '@jest/globals';
+import { MicroBatcher, type MicroBatcherOptions, OverloadedError } from './micro-batcher.js';
+
+/** A batcher whose batches end when they are told to. */
+function batcher(options: Partial<MicroBatcherOptions<number, string>> = {}) {
+  const batches: { items: number[]; end: (error?: Error) => void }[] = [];
+  return {
+    batches,
+    batcher: new MicroBatcher<number, string>({
+      run: (items) =>
+        new Promise((resolve, reject) => {
+          batches.push({
+            items,
+            end: (error) => {
+              if (error === undefined) resolve(items.map(String));
+              else reject(error);
+            },
+          });
+        }),
+      isWorthSplitting: () => true,
+      bytesOf: () => 1,
+      maxItems: 3,
+      maxBytes: 100,
+      maxInFlight: 2,
+      maxWaiting: 10,
+      ...options,
+    }),
+  };
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const itemsOf = (batches: { items: number[] }[]) => batches.map(({ items }) => items);
+
+describe('MicroBatcher', () => {
+  it('sends what came in one turn together, and no more than so many batches at a time', async () => {
+    const { batcher: subject, batches } = batcher();
+    const results = [1, 2, 3, 4, 5, 6, 7].map((item) => subject.add(item));
+    expect(batches).toEqual([]);
+    await turn();
+    expect(itemsOf(batches)).toEqual([
+      [1, 2, 3],
+      [4, 5, 6],
+    ]);
+    results.push(subject.add(8));
+    await turn();
+    expect(batches).toHaveLength(2);
+    batches[1]!.end();
+    await turn();
+    expect(itemsOf(batches)[2]).toEqual([7, 8]);
+    batches[0]!.end();
+    batches[2]!.end();
+    expect(await Promise.all(results)).toEqual(['1', '2', '3', '4', '5', '6', '7', '8']);
+    await subject.idle();
+  });
+
+  it('ends a batch before it has too many bytes, but for a single item', async () => {
+    const { batcher: subject, batches } = batcher({ bytesOf: (item) => item, maxInFlight: 10 });
+    for (const item of [60, 60, 30, 10, 500]) void subject.add(item);
+    await turn();
+    expect(itemsOf(batches)).toEqual([[60], [60, 30, 10], [500]]);
+  });
+
+  it('tries the items of a failed batch one by one, so that one of them harms no other', async () => {
+    const { batcher: subject, batches } = batcher();
+    const results = Promise.allSettled([1, 2].map((item) => subject.add(item)));
+    await turn();
+    batches[0]!.end(new Error('together'));
+    await turn();
+    batches[1]!.end(new Error('the first'));
+    await turn();
+    batches[2]!.end();
+    expect(itemsOf(batches)).toEqual([[1, 2], [1], [2]]);
+    expect(await results).toMatchObject([{ reason: { message: 'the first' } }, { value: '2' }]);
+  });
+
+  it('fails them together when that would not help', async () => {
+    const { batcher: subject, batches } = batcher({ isWorthSplitting: () => false });
+    const results = Promise.allSettled([1, 2].map((item) => subject.add(item)));
+    await turn();
+    batches[0]!.end(new Error('unreachable'));
+    expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(batches).toHaveLength(1);
+  });
+
+  it('refuses what is too much to wait', async () => {
+    const { batcher: subject } = batcher({ maxWaiting: 2 });
+    void subject.add(1);
+    void subject.add(2);
+    await expect(subject.add(3)).rejects.toThrow(OverloadedError);
+  });
+});
