@@ -6,6 +6,7 @@ const LONG_TESTS = [
   'test/service',
   'test/run-races',
   'test/run-list',
+  'test/schedule-crashes',
   'test/ingress-crash',
   'test/ingress-fuzz',
 ];

@@ -7,6 +7,7 @@ import { IdentitiesModule } from './identities/index.js';
 import { type Foundation, KernelModule } from './kernel/kernel.module.js';
 import { RunsModule } from './runs/index.js';
 import { WebhooksModule } from './webhooks/index.js';
+import { SchedulesModule } from './schedules/index.js';
 
 @Module({})
 export class AppModule {
@@ -22,6 +23,7 @@ export class AppModule {
         ExecutionModule,
         WebhooksModule,
         AutomationsModule,
+        SchedulesModule,
       ],
     };
   }

@@ -14,8 +14,10 @@ let service: TestApp;
 let replica: TestApp;
 
 beforeAll(async () => {
-  service = await startTestApp({ ROLES: 'api,ingress' });
-  replica = await startTestApp({ ROLES: 'api,ingress' }, service);
+  // Nobody evaluates: what is queued stays to be looked at.
+  const environment = { ROLES: 'api,ingress,dispatcher,sweeper' };
+  service = await startTestApp(environment);
+  replica = await startTestApp(environment, service);
 });
 afterAll(async () => {
   await replica.close();

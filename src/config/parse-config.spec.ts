@@ -22,7 +22,7 @@ describe('parseConfig', () => {
       claimDeadlineSeconds: 45,
       leaseSeconds: 300,
     });
-    expect([...config.roles]).toEqual(['api', 'ingress', 'dispatcher', 'sweeper']);
+    expect([...config.roles]).toEqual(['api', 'ingress', 'evaluator', 'scheduler', 'dispatcher', 'sweeper']);
     expect(Object.isFrozen(config)).toBe(true);
   });
 

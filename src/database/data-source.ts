@@ -26,6 +26,7 @@ import { RunEventEntity } from '../runs/persistence/run-event.entities.js';
 import { RunSearchEntity, RunWordEntity } from '../runs/persistence/run-search.entities.js';
 import {
   AutomationEntity,
+  AutomationScheduleEntity,
   AutomationSetEntity,
   AutomationWebhookEntity,
   FactoryAgentEntity,
@@ -42,6 +43,11 @@ import {
   EvaluationPlanEntity,
 } from '../webhooks/persistence/evaluation.entities.js';
 import { FactoryEntity, WebhookEntity } from '../webhooks/persistence/webhook.entities.js';
+import {
+  CronTickEntity,
+  CronTriggerEntity,
+  ScheduleEntity,
+} from '../schedules/persistence/schedule.entities.js';
 import { Identities1763683200001 } from './migrations/1763683200001-identities.js';
 import { Runs1763683200002 } from './migrations/1763683200002-runs.js';
 import { WorkerConnections1763683200003 } from './migrations/1763683200003-worker-connections.js';
@@ -55,6 +61,7 @@ import { RunEvents1763683200013 } from './migrations/1763683200013-run-events.js
 import { Webhooks1763683200011 } from './migrations/1763683200011-webhooks.js';
 import { WebhookDeliveries1763683200012 } from './migrations/1763683200012-webhook-deliveries.js';
 import { Automations1763683200016 } from './migrations/1763683200016-automations.js';
+import { Schedules1763683200015 } from './migrations/1763683200015-schedules.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -106,8 +113,12 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       DeliveryEvaluationEntity,
       AutomationEntity,
       AutomationWebhookEntity,
+      AutomationScheduleEntity,
       AutomationSetEntity,
       FactoryAgentEntity,
+      ScheduleEntity,
+      CronTriggerEntity,
+      CronTickEntity,
     ],
     migrations: [
       Identities1763683200001,
@@ -122,6 +133,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunEvents1763683200013,
       Webhooks1763683200011,
       WebhookDeliveries1763683200012,
+      Schedules1763683200015,
       Automations1763683200016,
     ],
     migrationsTransactionMode: 'each',

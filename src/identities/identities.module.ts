@@ -20,6 +20,7 @@ import { ListMembers } from './application/list-members.js';
 import { SetMember } from './application/set-member.js';
 import { RemoveMember } from './application/remove-member.js';
 import { CreateAgent } from './application/create-agent.js';
+import { DefinedAgents } from './application/defined-agents.js';
 import { ReadAgents } from './application/read-agents.js';
 import { UpdateAgent } from './application/update-agent.js';
 import { DeleteAgent } from './application/delete-agent.js';
@@ -50,11 +51,20 @@ import { TeamRepository } from './persistence/team.repository.js';
     SetMember,
     RemoveMember,
     CreateAgent,
+    DefinedAgents,
     ReadAgents,
     UpdateAgent,
     DeleteAgent,
     { provide: APP_GUARD, useClass: AccessGuard },
   ],
-  exports: [Authenticate, RunKeys, BootstrapInstallation, PrincipalDirectory, AgentIdentities, People],
+  exports: [
+    Authenticate,
+    RunKeys,
+    BootstrapInstallation,
+    PrincipalDirectory,
+    AgentIdentities,
+    DefinedAgents,
+    People,
+  ],
 })
 export class IdentitiesModule {}

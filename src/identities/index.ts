@@ -22,6 +22,7 @@ export {
 export { AgentIdentities, type ExecutingAgent } from './application/agent-identities.js';
 export { Authenticate } from './application/authenticate.js';
 export { BootstrapInstallation } from './application/bootstrap-installation.js';
+export { DefinedAgents } from './application/defined-agents.js';
 export { People } from './application/people.js';
 export { type Principal, PrincipalDirectory } from './application/principal-directory.js';
 export { RunKeys } from './application/run-keys.js';
@@ -36,8 +37,9 @@ export {
   type MemoryStore,
 } from './domain/agent-settings.js';
 export type { AccountCaller, AgentCaller, Caller, RunCaller, UserCaller } from './domain/caller.js';
-export { hasPermission } from './domain/caller.js';
+export { actingAgent, actingPerson, hasPermission } from './domain/caller.js';
 export { IdentitiesModule } from './identities.module.js';
+export type { AgentIdentity, AgentSettings } from './domain/agent-identity.js';
 export type { Member } from './domain/membership.js';
 export {
   activeTeamOf,

@@ -1,4 +1,4 @@
-export { serveIngress } from './api/serve-ingress.js';
+export { ApplyWebhooks, type DesiredWebhook, type WebhookStep } from './application/apply-webhooks.js';
 export { Factories } from './application/factories.js';
 export type { Factory, FactoryMode } from './domain/factory.js';
 export { type EvaluationPlan, MAX_PATHS, OUTCOME } from './domain/evaluation.js';
@@ -13,4 +13,5 @@ export {
 } from './persistence/evaluation-log.js';
 export { type Claim, type ClaimedDelivery, EvaluationQueue } from './persistence/evaluation-queue.js';
 export { type FactoryWebhook, FactoryWebhooks } from './persistence/factory-webhooks.js';
+export { serveIngress } from './api/serve-ingress.js';
 export { WebhooksModule } from './webhooks.module.js';

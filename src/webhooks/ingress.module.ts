@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { IngressController } from './api/ingress.controller.js';
 import { IngressHandler } from './api/ingress.handler.js';
 import { ReceiveDelivery } from './application/receive-delivery.js';
+import { AnnounceDeliveries } from './application/announce-deliveries.js';
 import { RecordDelivery } from './application/record-delivery.js';
 import { WebhookCache } from './application/webhook-cache.js';
 import { DeliveryRepository } from './persistence/delivery.repository.js';
@@ -15,6 +16,7 @@ import { IngressWebhookRepository } from './persistence/ingress-webhook.reposito
     IngressWebhookRepository,
     WebhookCache,
     RecordDelivery,
+    AnnounceDeliveries,
     ReceiveDelivery,
     IngressHandler,
   ],

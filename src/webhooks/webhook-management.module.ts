@@ -4,6 +4,7 @@ import { FactoriesController } from './api/factories.controller.js';
 import { FactoryWebhooksController } from './api/factory-webhooks.controller.js';
 import { WebhookSecretController } from './api/webhook-secret.controller.js';
 import { WebhooksController } from './api/webhooks.controller.js';
+import { ApplyWebhooks } from './application/apply-webhooks.js';
 import { ChangeWebhook } from './application/change-webhook.js';
 import { CreateFactory } from './application/create-factory.js';
 import { CreateWebhook } from './application/create-webhook.js';
@@ -42,9 +43,10 @@ import { WebhookRepository } from './persistence/webhook.repository.js';
     DeleteWebhook,
     RotateWebhookSecret,
     SupplyWebhookSecret,
+    ApplyWebhooks,
     SealedCopyRepository,
     ReencryptWebhookSecrets,
   ],
-  exports: [Factories, Webhooks],
+  exports: [Factories, Webhooks, ApplyWebhooks],
 })
 export class WebhookManagementModule {}

@@ -4,6 +4,7 @@ import { type FieldError, Problem } from '../../kernel/errors/problem.js';
 import type { Tx } from '../../kernel/persistence/database.js';
 import { type Factory, FactoryWebhooks } from '../../webhooks/index.js';
 import type { AutomationSettings } from '../domain/automation.js';
+import { AutomationSchedules } from './automation-schedules.js';
 
 /** Whether what an automation names is there. */
 @Injectable()
@@ -11,6 +12,7 @@ export class CheckAutomation {
   constructor(
     private readonly agents: AgentIdentities,
     private readonly webhooks: FactoryWebhooks,
+    private readonly schedules: AutomationSchedules,
   ) {}
 
   /** @throws Problem 400 naming the fields. A webhook that was deleted may stay: it fires no more. */
@@ -25,7 +27,11 @@ export class CheckAutomation {
     }
     const known = new Set((await this.webhooks.ofFactory(tx, factory.uid)).map(({ uid }) => uid));
     for (const [index, trigger] of triggers.entries()) {
-      if (trigger.provider !== 'webhook') continue;
+      if (trigger.provider === 'schedule') {
+        const message = this.schedules.complaintAbout(trigger.schedule.cron);
+        if (message !== undefined) errors.push({ field: `triggers.${index}.schedule.cron`, message });
+        continue;
+      }
       for (const [position, uid] of trigger.filter.webhook_ids.entries()) {
         if (known.has(uid)) continue;
         const field = `triggers.${index}.filter.webhook_ids.${position}`;

@@ -4,6 +4,7 @@ import type { Tx } from '../../kernel/persistence/database.js';
 import { Factories } from '../../webhooks/index.js';
 import type { AutomationSettings } from '../domain/automation.js';
 import { AutomationRepository } from '../persistence/automation.repository.js';
+import { AutomationSchedules } from './automation-schedules.js';
 import { Automations, type AutomationView } from './automations.js';
 import { CheckAutomation } from './check-automation.js';
 
@@ -17,6 +18,7 @@ export class ReplaceAutomation {
     private readonly factories: Factories,
     private readonly checkAutomation: CheckAutomation,
     private readonly repository: AutomationRepository,
+    private readonly schedules: AutomationSchedules,
     private readonly automations: Automations,
   ) {}
 
@@ -32,8 +34,8 @@ export class ReplaceAutomation {
     await this.factories.assertManaged(tx, factory.uid);
     await this.checkAutomation.execute(tx, factory, settings);
     const result = await this.repository.replace(tx, automation, settings, caller.uid);
-    return typeof result === 'string'
-      ? { outcome: result }
-      : { outcome: 'replaced', automation: await this.automations.view(tx, result) };
+    if (typeof result === 'string') return { outcome: result };
+    await this.schedules.keep(tx, result);
+    return { outcome: 'replaced', automation: await this.automations.view(tx, result) };
   }
 }

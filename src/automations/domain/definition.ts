@@ -28,7 +28,7 @@ export interface Located<T> {
   file: string;
   value: T;
   /** The error that a field of it is. */
-  error(field: FieldPath, message: string): DefinitionError;
+  error: (field: FieldPath, message: string) => DefinitionError;
 }
 
 /** What is wrong with a file. */

@@ -67,6 +67,30 @@ export class AutomationWebhookEntity {
   automation?: Relation<AutomationEntity>;
 }
 
+/** The cron triggers of automations, taken from their triggers. */
+@Entity('automation_schedules')
+@Index('automation_schedules_automation', ['automationUid'])
+export class AutomationScheduleEntity {
+  @PrimaryColumn('uuid', { name: 'trigger_id', primaryKeyConstraintName: 'automation_schedules_pkey' })
+  triggerId: string;
+
+  @Column('uuid', { name: 'automation_uid' })
+  automationUid: string;
+
+  @ManyToOne(() => AutomationEntity, { onDelete: 'CASCADE' })
+  @JoinColumn({
+    name: 'automation_uid',
+    foreignKeyConstraintName: 'automation_schedules_automation_uid_fkey',
+  })
+  automation?: Relation<AutomationEntity>;
+
+  @Column('text')
+  cron: string;
+
+  @Column('text', { nullable: true })
+  name: string | null;
+}
+
 /** The automations of a factory as a whole. */
 @Entity('automation_sets')
 export class AutomationSetEntity {

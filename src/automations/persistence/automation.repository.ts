@@ -13,6 +13,13 @@ export interface SelectingAutomation {
   triggers: Trigger[];
 }
 
+/** A cron trigger of an automation. */
+export interface AutomationSchedule {
+  id: string;
+  cron: string;
+  name: string | null;
+}
+
 /** What it takes to start a run of an automation. */
 export interface LaunchableAutomation {
   uid: string;
@@ -27,6 +34,11 @@ export interface LaunchableAutomation {
 
 const COLUMNS = `a.uid, a.factory_uid AS "factoryUid", a.name, a.enabled, a.agent_uid AS "agentUid", a.prompt, a.triggers, a.config,
   a.created_at AS "createdAt", a.updated_at AS "updatedAt"`;
+
+const LAUNCHABLE = `
+  SELECT a.uid, a.name, a.enabled, a.agent_uid AS "agentUid", a.prompt, a.config, a.last_editor_uid AS "lastEditorUid",
+         f.team_uid AS "teamUid"
+    FROM automations a JOIN factories f ON f.uid = a.factory_uid`;
 
 /**
  * Automations of factories. Whoever writes holds the factory's lock ({@link Factories}), so that the revision of its automations goes
@@ -106,11 +118,11 @@ export class AutomationRepository {
     return rows.length > 0;
   }
 
-  /** How often the factory's automations were changed. */
-  async revision(database: Queryable, factoryUid: string): Promise<string> {
+  /** How often the automations of the webhook's factory were changed. */
+  async revisionFor(database: Queryable, webhookUid: string): Promise<string> {
     const rows = await database.query<{ revision: string }>(
-      'SELECT revision FROM automation_sets WHERE factory_uid = $1',
-      [factoryUid],
+      `SELECT s.revision FROM webhooks w JOIN automation_sets s ON s.factory_uid = w.factory_uid WHERE w.uid = $1`,
+      [webhookUid],
     );
     return rows[0]?.revision ?? '0';
   }
@@ -126,11 +138,56 @@ export class AutomationRepository {
 
   /** What it takes to start runs of these; those that were deleted are left out. */
   launchable(database: Queryable, uids: string[]): Promise<LaunchableAutomation[]> {
+    return database.query<LaunchableAutomation>(`${LAUNCHABLE} WHERE a.uid = ANY ($1::uuid[])`, [uids]);
+  }
+
+  /** Enabled automations that a cron expression starts, and whose runs carry out a skill. */
+  scheduledWithSkill(database: Queryable, limit: number): Promise<LaunchableAutomation[]> {
     return database.query<LaunchableAutomation>(
-      `SELECT a.uid, a.name, a.enabled, a.agent_uid AS "agentUid", a.prompt, a.config,
-              a.last_editor_uid AS "lastEditorUid", f.team_uid AS "teamUid"
-         FROM automations a JOIN factories f ON f.uid = a.factory_uid WHERE a.uid = ANY ($1::uuid[])`,
-      [uids],
+      `${LAUNCHABLE} WHERE a.enabled AND a.config ? 'skill_spec'
+          AND EXISTS (SELECT FROM automation_schedules s WHERE s.automation_uid = a.uid) LIMIT $1`,
+      [limit],
+    );
+  }
+
+  /** The automations of cron triggers; those of triggers that belong to none any more are left out. */
+  async scheduled(
+    database: Queryable,
+    triggerIds: string[],
+  ): Promise<{ schedule: AutomationSchedule; automation: LaunchableAutomation }[]> {
+    const schedules = await database.query<AutomationSchedule & { automationUid: string }>(
+      `SELECT trigger_id AS id, cron, name, automation_uid AS "automationUid"
+         FROM automation_schedules WHERE trigger_id = ANY ($1::uuid[])`,
+      [triggerIds],
+    );
+    const automations = await this.launchable(
+      database,
+      schedules.map(({ automationUid }) => automationUid),
+    );
+    return schedules.flatMap(({ automationUid, ...schedule }) => {
+      const automation = automations.find(({ uid }) => uid === automationUid);
+      return automation === undefined ? [] : [{ schedule, automation }];
+    });
+  }
+
+  schedules(database: Queryable, automationUid: string): Promise<AutomationSchedule[]> {
+    return database.query<AutomationSchedule>(
+      `SELECT trigger_id AS id, cron, name FROM automation_schedules WHERE automation_uid = $1`,
+      [automationUid],
+    );
+  }
+
+  async replaceSchedules(tx: Tx, automationUid: string, schedules: AutomationSchedule[]): Promise<void> {
+    await tx.query('DELETE FROM automation_schedules WHERE automation_uid = $1', [automationUid]);
+    await tx.query(
+      `INSERT INTO automation_schedules (automation_uid, trigger_id, cron, name)
+       SELECT $1, * FROM unnest($2::uuid[], $3::text[], $4::text[])`,
+      [
+        automationUid,
+        schedules.map(({ id }) => id),
+        schedules.map(({ cron }) => cron),
+        schedules.map(({ name }) => name),
+      ],
     );
   }
 

@@ -27,12 +27,25 @@ export class Automations1763683200016 implements MigrationInterface {
         PRIMARY KEY (webhook_uid, automation_uid)
       )`);
     await runner.query(`CREATE INDEX automation_webhooks_automation ON automation_webhooks (automation_uid)`);
+    // The cron triggers of automations, which fire what they belong to.
+    await runner.query(`
+      CREATE TABLE automation_schedules (
+        trigger_id uuid PRIMARY KEY,
+        automation_uid uuid NOT NULL REFERENCES automations ON DELETE CASCADE,
+        cron text NOT NULL,
+        name text
+      )`);
+    await runner.query(
+      `CREATE INDEX automation_schedules_automation ON automation_schedules (automation_uid)`,
+    );
     // Raised by every change of the factory's automations: by it replicas know what they have compiled.
     await runner.query(`
       CREATE TABLE automation_sets (
         factory_uid uuid PRIMARY KEY REFERENCES factories ON DELETE CASCADE,
         revision bigint NOT NULL
       )`);
+    // What a definition has no more is disabled: its runs and its keys still refer to it.
+    await runner.query(`ALTER TABLE agents ADD COLUMN disabled boolean NOT NULL DEFAULT false`);
     await runner.query(`
       CREATE TABLE factory_agents (
         factory_uid uuid NOT NULL REFERENCES factories ON DELETE CASCADE,
@@ -79,6 +92,7 @@ export class Automations1763683200016 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
+    await runner.query(`ALTER TABLE agents DROP COLUMN disabled`);
     await runner.query(`DROP INDEX delivery_evaluations_pending`);
     await runner.query(`DELETE FROM delivery_evaluations WHERE outcome = 'pending'`);
     await runner.query(`
@@ -91,7 +105,7 @@ export class Automations1763683200016 implements MigrationInterface {
         DROP COLUMN attempts,
         ADD COLUMN failed_path text`);
     await runner.query(
-      `DROP TABLE delivery_outcomes, evaluation_plans, factory_agents, automation_sets, automation_webhooks, automations`,
+      `DROP TABLE delivery_outcomes, evaluation_plans, factory_agents, automation_sets, automation_schedules, automation_webhooks, automations`,
     );
   }
 }

@@ -43,6 +43,8 @@ export interface AgentSettings {
 export interface AgentIdentity extends AgentSettings {
   uid: string;
   isDefault: boolean;
+  /** By the definition that it came from, which has it no more. */
+  disabled: boolean;
   /** It is one of the team's oldest, as many as the plan allows, and may be used for runs. */
   available: boolean;
   createdAt: Date;

@@ -5,15 +5,15 @@ import type { AgentIdentity, AgentSettings } from '../domain/agent-identity.js';
 import { AgentEntity } from './identity.entities.js';
 import { lockTeam } from './lock-team.js';
 
-/** The team's agents, each with its place in the order of age. $1 the team, $2 how many are available (0 = all). */
+/** The team's agents, each with its place in the order of age, in which disabled ones have none. $1 the team, $2 how many are available (0 = all). */
 const TEAM_AGENTS = `
-  SELECT uid, name, description, prompt, is_default AS "isDefault", environment_id AS "environmentId", base_model AS "baseModel",
+  SELECT uid, name, description, prompt, is_default AS "isDefault", disabled, environment_id AS "environmentId", base_model AS "baseModel",
          base_harness AS "baseHarness", harness, harness_auth_secrets AS "harnessAuthSecrets", secrets, skills,
          mcp_servers AS "mcpServers", memory, inference_providers AS "inferenceProviders",
          credential_strategy AS "credentialStrategy", default_runner_uid AS "defaultRunnerUid",
          on_behalf_of_enabled AS "onBehalfOfEnabled", worker_host AS "workerHost",
          created_at AS "createdAt", updated_at AS "updatedAt",
-         ($2 = 0 OR row_number() OVER (ORDER BY created_at, uid) <= $2) AS available
+         NOT disabled AND ($2 = 0 OR row_number() OVER (ORDER BY disabled, created_at, uid) <= $2) AS available
     FROM agents WHERE team_uid = $1`;
 
 /** Agent identities. `maxAvailable` is everywhere how many of a team's agents, from the oldest on, are available; 0 = all. */
@@ -69,6 +69,11 @@ export class AgentRepository {
       { ...settings, updatedAt: () => 'now()' },
     );
     return affected === 1;
+  }
+
+  /** A disabled agent is not available for runs. Its keys and its settings stay. */
+  async setDisabled(tx: Tx, teamUid: string, agentUid: string, disabled: boolean): Promise<void> {
+    await tx.manager.update(AgentEntity, { uid: agentUid, teamUid }, { disabled, updatedAt: () => 'now()' });
   }
 
   /** Deletes the agent and, by their foreign key, all its API keys. */

@@ -130,6 +130,10 @@ export class AgentEntity {
   @Column('text', { name: 'worker_host', nullable: true })
   workerHost: string | null;
 
+  /** By the definition that it came from, which has it no more. */
+  @Column('boolean', { default: false })
+  disabled: boolean;
+
   @Column({ type: 'timestamptz', name: 'created_at', precision: 3, default: () => 'now()' })
   createdAt: Date;
 

@@ -4,6 +4,9 @@ import { ERROR_CATALOGUE, type ErrorCode } from './error-catalogue.js';
 export interface FieldError {
   field: string;
   message: string;
+  /** Of a file that the request carries: which, and the line, counted from 1. */
+  file?: string;
+  line?: number;
 }
 
 interface ProblemOptions {

@@ -15,6 +15,18 @@ export class FieldErrorDocument implements FieldError {
    * @example "must be one of the following values: oz, claude, gemini, codex"
    */
   message: string;
+
+  /**
+   * The file that is at fault, where the request carries files.
+   * @example "webhooks/github.yaml"
+   */
+  file?: string;
+
+  /**
+   * The line in that file, counted from 1.
+   * @example 3
+   */
+  line?: number;
 }
 
 /** The body of every error, `application/problem+json` (RFC 9457). */

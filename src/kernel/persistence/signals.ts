@@ -13,10 +13,15 @@ export interface SignalPayloads {
   execution_stop: { runId: string; executionId: number };
   /** Events of runs were numbered: there is something new to read. */
   run_events: null;
+  /** Deliveries were queued: evaluators look for work. */
+  delivery_queued: null;
   /** A webhook was changed or deleted: what a replica remembers of it is no longer true. */
   webhook_changed: { uid: string };
 }
 export type SignalName = keyof SignalPayloads;
+
+/** What a process does that acts on signals. */
+const LISTENING_ROLES = ['api', 'dispatcher', 'ingress', 'evaluator'] as const;
 
 const CHANNEL = 'millwright_signals';
 const RECONNECT_DELAY_MS = 1000;
@@ -45,8 +50,7 @@ export class Signals implements OnModuleInit, OnApplicationShutdown {
 
   async onModuleInit(): Promise<void> {
     const { roles } = this.config;
-    const listens = (['api', 'ingress', 'dispatcher'] as const).some((role) => roles.has(role));
-    if (listens) await this.connect();
+    if (LISTENING_ROLES.some((role) => roles.has(role))) await this.connect();
   }
 
   async onApplicationShutdown(): Promise<void> {

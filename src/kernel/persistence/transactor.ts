@@ -37,6 +37,18 @@ export class Transactor {
     }
   }
 
+  /** Does the work and undoes it: says what {@link run} would come to. */
+  async rehearse<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    try {
+      return await this.run(async (tx) => {
+        throw new Undone(await work(tx));
+      });
+    } catch (error) {
+      if (error instanceof Undone) return error.result as T;
+      throw error;
+    }
+  }
+
   private async attempt<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const runner = this.dataSource.createQueryRunner();
     const tx = new Tx(runner);
@@ -91,5 +103,12 @@ export class Transactor {
       await delay(COMMIT_POLL_MS);
     }
     return false;
+  }
+}
+
+/** Carries the result of a rehearsal out of the transaction that it undoes. */
+class Undone extends Error {
+  constructor(readonly result: unknown) {
+    super('the rehearsal is over');
   }
 }

@@ -6,6 +6,8 @@ import type { StoredAttachment } from '../persistence/attachment.repository.js';
 
 /** A file that a run is to be created with. */
 export interface NewAttachment {
+  /** Chosen beforehand where it may be stored again, which then replaces it. */
+  id?: string;
   fileName: string;
   mimeType: string;
   bytes: Buffer;
@@ -18,8 +20,7 @@ export class StoreAttachments {
 
   async execute(runId: string, attachments: NewAttachment[]): Promise<StoredAttachment[]> {
     const stored: StoredAttachment[] = [];
-    for (const { fileName, mimeType, bytes } of attachments) {
-      const id = newUuid();
+    for (const { id = newUuid(), fileName, mimeType, bytes } of attachments) {
       const objectKey = `runs/${runId}/attachments/${id}`;
       // As one chunk: a Readable over the Buffer itself would be read byte by byte.
       await this.storage.put(objectKey, Readable.from([bytes]), bytes.length);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type AccountCaller, activeTeamOf } from '../../identities/index.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import type { Queryable, Tx } from '../../kernel/persistence/database.js';
-import type { Factory } from '../domain/factory.js';
+import type { Factory, FactoryMode } from '../domain/factory.js';
 import { FactoryRepository } from '../persistence/factory.repository.js';
 
 /** Whose factory it is, and whether it may be edited: the first lines of every use case that reads or changes what belongs to one. */
@@ -19,6 +19,18 @@ export class Factories {
     const factory = await this.factories.find(database, activeTeamOf(caller), uid);
     if (factory === undefined) throw Problem.notFound('factory');
     return factory;
+  }
+
+  /** Locks the factory, whoever defines it: see {@link assertManaged}. @throws Problem 404 when it was deleted meanwhile */
+  async hold(tx: Tx, uid: string): Promise<FactoryMode> {
+    const mode = await this.factories.lock(tx, uid);
+    if (mode === undefined) throw Problem.notFound('factory');
+    return mode;
+  }
+
+  /** Says who defines the factory from now on. */
+  async setMode(tx: Tx, factory: Factory, mode: FactoryMode): Promise<void> {
+    await this.factories.update(tx, factory, { mode });
   }
 
   /**

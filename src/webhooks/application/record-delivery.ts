@@ -6,6 +6,7 @@ import {
   MAX_RECORDING,
   type Recording,
 } from '../persistence/delivery.repository.js';
+import { AnnounceDeliveries } from './announce-deliveries.js';
 import { MicroBatcher } from './micro-batcher.js';
 import { SpentBudgets } from './spent-budgets.js';
 
@@ -17,7 +18,10 @@ export class RecordDelivery implements OnModuleDestroy {
   private readonly spent = new SpentBudgets();
   private readonly batcher: MicroBatcher<DeliveryRecord, Recording>;
 
-  constructor(deliveries: DeliveryRepository) {
+  constructor(
+    deliveries: DeliveryRepository,
+    private readonly announceDeliveries: AnnounceDeliveries,
+  ) {
     this.batcher = new MicroBatcher({
       run: (records) => deliveries.record(records),
       isWorthSplitting: (error) => !isDatabaseUnavailable(error),
@@ -46,6 +50,7 @@ export class RecordDelivery implements OnModuleDestroy {
     if (recording.outcome === 'over_budget' && key !== undefined) {
       this.spent.note(key, recording.retryAfterMs);
     }
+    if (recording.outcome === 'recorded' && record.status === 'accepted') this.announceDeliveries.execute();
     return recording;
   }
 }

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { timingSafeEqual } from 'node:crypto';
 import { CreateSecret, Secrets, UpdateSecret } from '../../catalog/index.js';
 import type { Tx } from '../../kernel/persistence/database.js';
-import { SecretBox } from '../../kernel/security/secret-box.js';
+import { SealedValueError, SecretBox } from '../../kernel/security/secret-box.js';
 import { hashToken } from '../domain/tokens.js';
 import { webhookSecretContext } from '../domain/webhook.js';
 import { secretFault, type SecretUse, suggestedSecretName } from '../domain/webhook-secret.js';
@@ -60,6 +61,20 @@ export class WebhookSecrets {
   async update(tx: Tx, teamUid: string, name: string, value: string): Promise<boolean> {
     const owner = { teamUid, ownerUid: null };
     return (await this.updateSecret.execute(tx, owner, { name, value })) !== undefined;
+  }
+
+  /** Whether the copy that a webhook keeps is of this value. */
+  isCopyOf(webhookUid: string, copy: SecretCopy, value: string): boolean {
+    if (copy.secretHash !== null) return timingSafeEqual(copy.secretHash, hashToken(value));
+    const sealed = { ciphertext: copy.sealedSecret, keyId: copy.sealedKeyId };
+    try {
+      const kept = this.box.open(webhookSecretContext(webhookUid), sealed);
+      return timingSafeEqual(hashToken(kept), hashToken(value));
+    } catch (error) {
+      // Under a key that is no longer known: the new copy is of use again.
+      if (error instanceof SealedValueError) return false;
+      throw error;
+    }
   }
 
   /** What a webhook keeps of its secret: a token's hash, or a signing secret encrypted for this webhook alone. */

@@ -72,6 +72,20 @@ export class EvaluationQueue {
     return new Map(rows.map(({ id, payload }) => [id, payload]));
   }
 
+  /** The payload of an accepted delivery to a webhook of the team. */
+  async storedPayload(
+    database: Queryable,
+    teamUid: string,
+    deliveryId: string,
+  ): Promise<{ webhookUid: string; payload: Buffer } | undefined> {
+    const rows = await database.query<{ webhookUid: string; payload: Buffer }>(
+      `SELECT d.webhook_uid AS "webhookUid", d.payload FROM webhook_deliveries d JOIN webhooks w ON w.uid = d.webhook_uid
+        WHERE d.id = $1 AND w.team_uid = $2 AND d.payload IS NOT NULL`,
+      [deliveryId, teamUid],
+    );
+    return rows[0];
+  }
+
   /** Takes deliveries off the queue. @returns those that were still the caller's: what it does about the others must not count */
   async complete(tx: Tx, claimed: ClaimedDelivery[]): Promise<Set<string>> {
     const rows = await tx.query<{ delivery_id: string }>(

@@ -96,6 +96,32 @@ export class WebhookRepository {
     return rows[0];
   }
 
+  /** What the factory's webhooks keep of their secrets, by their uids. */
+  async copies(tx: Tx, factoryUid: string): Promise<Map<string, SecretCopy>> {
+    const rows = await tx.query<SecretCopy & { uid: string }>(
+      `SELECT uid, secret_hash AS "secretHash", sealed_secret AS "sealedSecret", sealed_key_id AS "sealedKeyId"
+         FROM webhooks WHERE factory_uid = $1 AND deleted_at IS NULL AND num_nonnulls(secret_hash, sealed_secret) = 1`,
+      [factoryUid],
+    );
+    return new Map(rows.map(({ uid, ...copy }) => [uid, copy]));
+  }
+
+  /** Makes the webhook what is given, in whatever mode it was. */
+  async redefine(tx: Tx, webhook: NewWebhook & { copy: SecretCopy }): Promise<void> {
+    await tx.query(
+      `UPDATE webhooks
+          SET name = $2, auth_mode = $3, signature_scheme = $4, secret_name = $5, made_secret = $6,
+              delivery_id_header = $7, enabled = $8, secret_hash = $9, sealed_secret = $10, sealed_key_id = $11,
+              version = version + 1, updated_at = now()
+        WHERE uid = $1 AND deleted_at IS NULL`,
+      [
+        ...[webhook.uid, webhook.name, webhook.authMode, webhook.signatureScheme, webhook.secretName],
+        ...[webhook.madeSecret, webhook.deliveryIdHeader, webhook.enabled, ...copyColumns(webhook.copy)],
+      ],
+    );
+    this.announce(tx, webhook.uid);
+  }
+
   /** Leaves a row without a secret, for what refers to it. @returns whether there was one */
   async delete(tx: Tx, uid: string): Promise<boolean> {
     const rows = await tx.query(
