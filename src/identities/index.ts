@@ -36,7 +36,7 @@ export {
   type MemoryStore,
 } from './domain/agent-settings.js';
 export type { AccountCaller, AgentCaller, Caller, RunCaller, UserCaller } from './domain/caller.js';
-export { hasPermission } from './domain/caller.js';
+export { actingAgent, actingPerson, hasPermission } from './domain/caller.js';
 export { IdentitiesModule } from './identities.module.js';
 export type { Member } from './domain/membership.js';
 export {

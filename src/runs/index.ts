@@ -1,9 +1,19 @@
 export { AgentConfigDto } from './api/agent-config.dto.js';
+export { IsMetadata } from './api/is-metadata.js';
+export {
+  type ConfiguredRun,
+  ConfigureRun,
+  DEFAULT_AGENT,
+  type OrderFields,
+  type RunLookups,
+  type RunOrder,
+} from './application/configure-run.js';
 export { CreateRun, type CreateRunOutcome, type NewRun } from './application/create-run.js';
 export { ENDED_WITHOUT_RESULT, type Outcome, RunLifecycle } from './application/run-lifecycle.js';
 export { type NewAttachment, StoreAttachments } from './application/store-attachments.js';
 export type { AgentConfig, HarnessType } from './domain/agent-config.js';
 export { REPORTABLE_EVENT_TYPES, type ReportableEventType } from './domain/run-event.js';
+export { RUN_MODES, type RunMode } from './domain/run-mode.js';
 export { classifyFailure } from './domain/status-message.js';
 export { AttachmentRepository, type StoredAttachment } from './persistence/attachment.repository.js';
 export { ConversationRepository } from './persistence/conversation.repository.js';

@@ -7,6 +7,7 @@ import { EventsController } from './api/events.controller.js';
 import { MessagesController } from './api/messages.controller.js';
 import { RunsController } from './api/runs.controller.js';
 import { CancelRun } from './application/cancel-run.js';
+import { ConfigureRun } from './application/configure-run.js';
 import { CreateRun } from './application/create-run.js';
 import { EventFeed } from './application/event-feed.js';
 import { ExchangeMessages } from './application/exchange-messages.js';
@@ -56,6 +57,7 @@ class CatalogPortsModule {}
   providers: [
     StartRun,
     PrepareRun,
+    ConfigureRun,
     StoreAttachments,
     ReleaseIdempotencyKeys,
     CreateRun,
@@ -87,6 +89,7 @@ class CatalogPortsModule {}
     IdempotencyKeyRepository,
   ],
   exports: [
+    ConfigureRun,
     CreateRun,
     AttachmentRepository,
     StoreAttachments,

@@ -49,6 +49,35 @@ export type AccountCaller = UserCaller | AgentCaller;
 /** Whoever an API key belongs to. */
 export type Caller = AccountCaller | RunCaller;
 
+/**
+ * Somebody in whose name something is done while they are not there, with the rights of a member of the team at most.
+ *
+ * @param keyUid the key that it goes back to; empty where no key has a part in it
+ */
+export const actingPerson = (acting: {
+  uid: string;
+  teamUid: string | null;
+  keyUid?: string;
+}): UserCaller => ({
+  kind: 'user',
+  keyUid: acting.keyUid ?? '',
+  uid: acting.uid,
+  displayName: '',
+  team: acting.teamUid === null ? undefined : { uid: acting.teamUid, role: 'member', manageFactory: false },
+  teamCount: acting.teamUid === null ? 0 : 1,
+  operator: false,
+});
+
+/** An agent identity in whose name something is done by others. */
+export const actingAgent = (acting: { uid: string; teamUid: string; keyUid: string }): AgentCaller => ({
+  kind: 'agent',
+  keyUid: acting.keyUid,
+  uid: acting.uid,
+  displayName: '',
+  team: { uid: acting.teamUid },
+  onBehalfOfEnabled: false,
+});
+
 /** The roles of a caller; their permissions add up. */
 export function rolesOf(caller: Caller): Role[] {
   switch (caller.kind) {

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Environments, Models, ResolveSkill } from '../../catalog/index.js';
 import {
   type AccountCaller,
+  actingAgent,
+  actingPerson,
   AgentIdentities,
-  type ExecutingAgent,
   type Ownership,
   type Caller,
   ownershipFor,
@@ -11,7 +11,7 @@ import {
 } from '../../identities/index.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import { Database } from '../../kernel/persistence/database.js';
-import { type AgentConfig, resolveAgentConfig, workerHostOf } from '../domain/agent-config.js';
+import { type AgentConfig, BUILT_IN_HARNESS } from '../domain/agent-config.js';
 import { TRANSCRIPT_FORMATS_BY_HARNESS } from '../domain/conversation.js';
 import { ConversationRepository } from '../persistence/conversation.repository.js';
 import { complaintAbout } from '../domain/metadata.js';
@@ -19,6 +19,7 @@ import type { RunMode } from '../domain/run-mode.js';
 import type { RunSource } from '../domain/run-source.js';
 import { RunReadModel, type RunVisibility } from '../persistence/run.read-model.js';
 import { type ParentRun, RunRepository } from '../persistence/run.repository.js';
+import { ConfigureRun, type OrderFields } from './configure-run.js';
 import type { NewRun } from './create-run.js';
 import { runVisibility } from './run-visibility.js';
 
@@ -51,9 +52,7 @@ export class PrepareRun {
   constructor(
     private readonly agents: AgentIdentities,
     private readonly people: People,
-    private readonly environments: Environments,
-    private readonly models: Models,
-    private readonly resolveSkill: ResolveSkill,
+    private readonly configureRun: ConfigureRun,
     private readonly conversations: ConversationRepository,
     private readonly runs: RunRepository,
     private readonly runReads: RunReadModel,
@@ -93,17 +92,16 @@ export class PrepareRun {
     const complaint = complaintAbout(metadata);
     if (complaint !== undefined)
       throw invalid('metadata', `with what the parent run hands down ${complaint}`);
-    const agent = await this.agentFor(caller, request.agentIdentityUid, owner);
-    const config = this.withDefaults(resolveAgentConfig([request.config, agent && agentConfigOf(agent)]));
-    if (owner.teamUid === null && workerHostOf(config) !== null) {
-      throw invalid(
-        'config.worker_host',
-        'takes a run that the team owns: self-hosted workers serve their team',
-      );
-    }
-    await this.checkEnvironment(caller, config);
-    this.checkModel(config);
-    const skill = await this.applySkill(caller, request.skill ?? config.skill_spec, config);
+    const { agent, config, skill } = await this.configureRun.execute(
+      {
+        caller,
+        owner,
+        agent: request.agentIdentityUid ?? (caller.kind === 'agent' ? caller.uid : undefined),
+        config: request.config,
+        skill: request.skill,
+      },
+      FIELDS,
+    );
     await this.checkConversation(visibility, request.conversationId, config);
     if (!request.prompt && skill === undefined && request.conversationId === undefined)
       throw invalid('prompt', 'is required unless a skill or conversation_id is given');
@@ -141,49 +139,9 @@ export class PrepareRun {
   private async executorOf(parent: ParentRun, keyUid: string): Promise<AccountCaller> {
     const { teamUid, executorUid: uid } = parent;
     const agent = teamUid === null ? undefined : await this.agents.find(this.database, teamUid, uid);
-    if (teamUid !== null && agent !== undefined) {
-      return {
-        kind: 'agent',
-        keyUid,
-        uid,
-        displayName: '',
-        team: { uid: teamUid },
-        onBehalfOfEnabled: false,
-      };
-    }
-    return {
-      kind: 'user',
-      keyUid,
-      uid,
-      displayName: '',
-      team: teamUid === null ? undefined : { uid: teamUid, role: 'member', manageFactory: false },
-      teamCount: teamUid === null ? 0 : 1,
-      operator: false,
-    };
-  }
-
-  /** The identity that the run is executed as; undefined: as the person who starts it. */
-  private async agentFor(
-    caller: AccountCaller,
-    uid: string | undefined,
-    owner: Ownership,
-  ): Promise<ExecutingAgent | undefined> {
-    const wanted = uid ?? (caller.kind === 'agent' ? caller.uid : undefined);
-    if (wanted === undefined) return undefined;
-    if (owner.teamUid === null) {
-      throw invalid(
-        'agent_identity_uid',
-        'takes a run that the team owns: agent identities work for their team',
-      );
-    }
-    const agent = await this.agents.find(this.database, owner.teamUid, wanted);
-    if (agent === undefined) throw invalid('agent_identity_uid', 'must be an agent identity of the team');
-    if (!agent.available) {
-      throw new Problem('feature_not_available', {
-        detail: 'The agent identity is beyond the plan limit of the team',
-      });
-    }
-    return agent;
+    return teamUid !== null && agent !== undefined
+      ? actingAgent({ uid, teamUid, keyUid })
+      : actingPerson({ uid, teamUid, keyUid });
   }
 
   /** An agent identity may start a run for a person, who is then its creator; the agent remains its executor. */
@@ -217,91 +175,13 @@ export class PrepareRun {
       throw invalid('config.harness.type', 'must be the harness that the conversation began with');
     }
   }
-
-  private async checkEnvironment(caller: AccountCaller, config: AgentConfig): Promise<void> {
-    const uid = config.environment_id;
-    if (uid === undefined) return;
-    if ((await this.environments.usable(this.database, caller, uid)) === undefined) {
-      throw invalid('config.environment_id', 'must be an environment that you can use');
-    }
-  }
-
-  /** The system's own defaults: the built-in harness, and for it the catalogue's default model. */
-  private withDefaults(config: AgentConfig): AgentConfig {
-    const harness = config.harness ?? { type: BUILT_IN_HARNESS };
-    const isBuiltIn = (harness.type ?? BUILT_IN_HARNESS) === BUILT_IN_HARNESS;
-    const modelId =
-      config.model_id ?? harness.model_id ?? (isBuiltIn ? this.models.defaultModelId : undefined);
-    return { ...config, harness, ...(modelId === undefined ? {} : { model_id: modelId }) };
-  }
-
-  private checkModel(config: AgentConfig): void {
-    const field = config.harness?.model_id === undefined ? 'config.model_id' : 'config.harness.model_id';
-    const model = config.harness?.model_id ?? config.model_id;
-    const harness = config.harness?.type ?? BUILT_IN_HARNESS;
-    if (model === undefined) return;
-    const check = this.models.check(model);
-    switch (check.outcome) {
-      case 'ok':
-        if (check.harnesses.includes(harness)) return;
-        throw invalid(field, `names a model that the harness ${harness} cannot run: ${model}`);
-      case 'unknown':
-        throw invalid(field, `must be one of the models of GET /v1/agent/models, not ${model}`);
-      case 'disabled':
-        throw invalid(field, `names a model that is disabled (${check.reason}): ${model}`);
-    }
-  }
-
-  /** Resolves the skill and puts its instructions into the base prompt. */
-  private async applySkill(
-    caller: AccountCaller,
-    skill: string | undefined,
-    config: AgentConfig,
-  ): Promise<{ name: string } | undefined> {
-    if (skill === undefined) return undefined;
-    const resolved = await this.resolveSkill.execute(caller, skill, config.environment_id);
-    switch (resolved.outcome) {
-      case 'found':
-        config.skill_spec = resolved.spec;
-        config.base_prompt = [config.base_prompt, resolved.body].filter(Boolean).join('\n\n');
-        return resolved;
-      case 'ambiguous':
-        throw invalid('skill', `names several skills; choose one of ${resolved.candidates.join(', ')}`);
-      case 'not_found':
-        throw invalid(
-          'skill',
-          resolved.candidates.length === 0
-            ? 'names no skill of a repository that you can reach'
-            : `names no skill; did you mean ${resolved.candidates.join(', ')}?`,
-        );
-      case 'malformed':
-        throw invalid('skill', `is malformed: ${resolved.error}`);
-      case 'unreachable':
-        throw invalid('skill', `is in a repository that cannot be reached: ${resolved.repo}`);
-    }
-  }
-}
-
-/** What an agent identity brings to the runs that are executed as it. */
-function agentConfigOf(agent: ExecutingAgent): AgentConfig {
-  return {
-    model_id: agent.baseModel,
-    base_prompt: agent.prompt,
-    environment_id: agent.environmentId,
-    skills: agent.skills.length === 0 ? undefined : agent.skills,
-    mcp_servers: agent.mcpServers,
-    worker_host: agent.workerHost,
-    harness: agent.harness,
-    harness_auth_secrets: agent.harnessAuthSecrets,
-    inference_providers: agent.inferenceProviders,
-    credential_strategy: agent.credentialStrategy,
-  };
 }
 
 const ownerOf = ({ teamUid, ownerUid, creatorUid }: ParentRun): Ownership =>
   teamUid === null ? { teamUid, ownerUid: ownerUid ?? creatorUid } : { teamUid, ownerUid: null };
 
-const BUILT_IN_HARNESS = 'oz';
+/** What the parts of an order are called in a request. */
+const FIELDS: OrderFields = { agent: 'agent_identity_uid', config: 'config', skill: 'skill' };
 
 /** Of a run: how deep children of children may go. */
 const MAX_ANCESTORS = 8;
