@@ -117,6 +117,10 @@ beforeAll(async () => {
     (opened.body as { conversation_id: string }).conversation_id,
   );
   set('/v1/agent/sessions/{sessionUuid}', randomUUID());
+  set(
+    '/v1/agent/schedules/{scheduleId}',
+    (await make('/v1/agent/schedules', { name: 'Daily', cron_schedule: '@daily', prompt: 'Go' })).id,
+  );
   set('/v1/api-keys/{uid}', agentKey.uid);
   set('/v1/teams/{uid}', team);
   set('/v1/teams/{uid}/members/{userUid}', member.uid);

@@ -60,6 +60,8 @@ async function insert(runs: (Partial<RunToInsert> & Partial<Columns>)[]): Promis
     mode: 'normal' as const,
     interactive: false,
     schedule_id: null,
+    schedule_name: null,
+    cron_schedule: null,
     parent_run_id: null,
     ancestor_ids: [],
     origin_key: null,

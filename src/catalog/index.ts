@@ -1,3 +1,4 @@
+export { EnvironmentConfigDto } from './api/environment-config.dto.js';
 export { CatalogModule } from './catalog.module.js';
 export { EnvironmentRuns, type LatestRun } from './application/environment-runs.js';
 export { Environments } from './application/environments.js';

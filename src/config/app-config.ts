@@ -1,5 +1,5 @@
 /** Parts of the work that a process can do. A process that has not `api` still answers health and metrics. */
-export const ROLES = ['api', 'dispatcher', 'sweeper'] as const;
+export const ROLES = ['api', 'dispatcher', 'sweeper', 'scheduler'] as const;
 export type Role = (typeof ROLES)[number];
 
 /**

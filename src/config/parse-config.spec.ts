@@ -22,7 +22,7 @@ describe('parseConfig', () => {
       claimDeadlineSeconds: 45,
       leaseSeconds: 300,
     });
-    expect([...config.roles]).toEqual(['api', 'dispatcher', 'sweeper']);
+    expect([...config.roles]).toEqual(['api', 'dispatcher', 'sweeper', 'scheduler']);
     expect(Object.isFrozen(config)).toBe(true);
   });
 

@@ -10,6 +10,7 @@ import { OperationsController } from './observability/operations.controller.js';
 import { Readiness } from './observability/readiness.js';
 import { DatabaseUrl } from './persistence/database-url.js';
 import { Database } from './persistence/database.js';
+import { DatabaseClock, SharedClock } from './persistence/shared-clock.js';
 import { Signals } from './persistence/signals.js';
 import { Transactor } from './persistence/transactor.js';
 import { Keyring } from './security/keyring.js';
@@ -25,6 +26,8 @@ export interface Foundation {
   dataSource: DataSource;
   encryptionKey: Buffer;
   clock: Clock;
+  /** The time that replicas agree on; the database's unless a test turns it. */
+  sharedClock?: SharedClock;
 }
 
 @Global()
@@ -41,6 +44,7 @@ export class KernelModule {
         useValue: new SecretBox(foundation.encryptionKey, foundation.config.encryptionKeyPrevious),
       },
       { provide: Clock, useValue: foundation.clock },
+      { provide: SharedClock, useValue: foundation.sharedClock ?? new DatabaseClock() },
       { provide: ObjectStorage, useClass: FileSystemStorage },
       Database,
       Transactor,

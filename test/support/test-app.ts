@@ -11,6 +11,7 @@ import { createDataSource } from '../../src/database/data-source.js';
 import { BootstrapInstallation } from '../../src/identities/index.js';
 import { SystemClock } from '../../src/kernel/clock.js';
 import { DatabaseUrl } from '../../src/kernel/persistence/database-url.js';
+import type { SharedClock } from '../../src/kernel/persistence/shared-clock.js';
 import { Transactor } from '../../src/kernel/persistence/transactor.js';
 import { createTestDatabase } from './test-database.js';
 
@@ -40,10 +41,12 @@ export interface Answer {
  * The whole application over a socket, on a database of its own, with the first team and its admin.
  *
  * @param replicaOf shares the database and, unless ENCRYPTION_KEY is given, the encryption key of this one instead; it is closed before that one
+ * @param sharedClock instead of the database's
  */
 export async function startTestApp(
   environment: Record<string, string> = {},
   replicaOf?: TestApp,
+  sharedClock?: SharedClock,
 ): Promise<TestApp> {
   const database =
     replicaOf === undefined
@@ -66,6 +69,7 @@ export async function startTestApp(
     dataSource,
     encryptionKey,
     clock: new SystemClock(),
+    sharedClock,
   });
   await app.get(Transactor).run((tx) => app.get(BootstrapInstallation).execute(tx));
   await app.listen(0, '127.0.0.1');

@@ -20,6 +20,17 @@ export class Environments {
     return this.environments.find(database, caller, uid);
   }
 
+  /** The configurations of those of the environments that the caller may read, by uid. */
+  async readable(
+    database: Queryable,
+    caller: AccountCaller,
+    uids: string[],
+  ): Promise<Map<string, EnvironmentConfig>> {
+    if (uids.length === 0) return new Map();
+    const environments = await this.environments.findAll(database, caller, uids);
+    return new Map(environments.map(({ uid, config }) => [uid, config]));
+  }
+
   /** What an execution is set up by, whoever executes it; undefined once the environment has been deleted. */
   config(database: Queryable, uid: string): Promise<EnvironmentConfig | undefined> {
     return this.environments.config(database, uid);

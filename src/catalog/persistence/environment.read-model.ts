@@ -57,12 +57,17 @@ export class EnvironmentReadModel {
 
   /** Undefined for an environment that the caller may not know of. */
   async find(database: Queryable, caller: AccountCaller, uid: string): Promise<EnvironmentView | undefined> {
-    const rows = await database.query<EnvironmentView>(
+    const [environment] = await this.findAll(database, caller, [uid]);
+    return environment;
+  }
+
+  /** Those of them that the caller may know of. */
+  findAll(database: Queryable, caller: AccountCaller, uids: string[]): Promise<EnvironmentView[]> {
+    return database.query<EnvironmentView>(
       `SELECT ${COLUMNS} FROM environments e
-        WHERE e.uid = $4 AND (${OWNED} OR EXISTS (SELECT FROM ${GRANTS} g WHERE g.environment_uid = e.uid))`,
-      [...parametersOf(caller), uid],
+        WHERE e.uid = ANY ($4) AND (${OWNED} OR EXISTS (SELECT FROM ${GRANTS} g WHERE g.environment_uid = e.uid))`,
+      [...parametersOf(caller), uids],
     );
-    return rows[0];
   }
 
   /** Whoever asks: undefined only where there is none. */

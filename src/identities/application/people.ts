@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isUuid } from '../../kernel/ids.js';
-import { Database } from '../../kernel/persistence/database.js';
+import { Database, type Queryable } from '../../kernel/persistence/database.js';
 import type { Member } from '../domain/membership.js';
 import { TeamRepository } from '../persistence/team.repository.js';
 
@@ -16,5 +16,10 @@ export class People {
   findMember(teamUid: string, uidOrEmail: string): Promise<Member | undefined> {
     const by = isUuid(uidOrEmail) ? { uid: uidOrEmail } : { email: uidOrEmail };
     return this.teams.findMember(this.database, teamUid, by);
+  }
+
+  /** Those of them who are there, in a team or not. */
+  existing(database: Queryable, uids: string[]): Promise<Set<string>> {
+    return this.teams.existingUsers(database, uids);
   }
 }

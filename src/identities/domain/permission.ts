@@ -32,6 +32,10 @@ export const PERMISSIONS = [
   'runs:create',
   /** Continue and cancel runs. */
   'runs:write',
+  /** Read schedules. */
+  'schedules:read',
+  /** Make, change, pause and delete schedules. */
+  'schedules:write',
   /** See which self-hosted workers are connected. */
   'workers:read',
   /** Connect as a worker. */

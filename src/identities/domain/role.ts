@@ -18,6 +18,8 @@ export const PERMISSIONS_OF_ROLE: Record<Role, readonly Permission[]> = {
     'runs:read',
     'runs:create',
     'runs:write',
+    'schedules:read',
+    'schedules:write',
   ],
   /** A person who acts for a team. */
   member: ['teams:read', 'agents:read', 'agents:manage', 'workers:read', 'workers:connect'],
@@ -37,6 +39,8 @@ export const PERMISSIONS_OF_ROLE: Record<Role, readonly Permission[]> = {
     'runs:read',
     'runs:create',
     'runs:write',
+    'schedules:read',
+    'schedules:write',
     'workers:read',
     'workers:connect',
   ],

@@ -40,6 +40,12 @@ export class TeamRepository {
     return rows[0];
   }
 
+  /** Those of them who are users. */
+  async existingUsers(database: Queryable, uids: string[]): Promise<Set<string>> {
+    const rows = await database.query<{ uid: string }>('SELECT uid FROM users WHERE uid = ANY ($1)', [uids]);
+    return new Set(rows.map(({ uid }) => uid));
+  }
+
   /** Makes the team with its default agent and its first admin. @returns undefined when there is no such user */
   async insertTeam(tx: Tx, name: string, adminUid: string): Promise<Team | undefined> {
     const rows = await tx.query<Team>(

@@ -42,6 +42,27 @@ export class StatusMessageResponse implements StatusMessage {
   debug_agent_active?: boolean;
 }
 
+/** The schedule that started a run, as it was then. */
+export class RunScheduleResponse {
+  /**
+   * The schedule, which may have been deleted since.
+   * @example "019c3f0e-1c6e-7b0d-8d3c-5f0c3a8d2e46"
+   */
+  schedule_id: string;
+
+  /**
+   * Its name.
+   * @example "Nightly review"
+   */
+  schedule_name: string;
+
+  /**
+   * Its cron expression.
+   * @example "0 9 * * 1-5"
+   */
+  cron_schedule: string;
+}
+
 /** A run: what was asked for, where it stands and what came of it. */
 export class RunResponse {
   /**
@@ -118,6 +139,9 @@ export class RunResponse {
    */
   @ApiProperty({ enum: RUN_SOURCES, required: false })
   source?: RunSource;
+
+  /** The schedule that started it, as it was then. */
+  schedule?: RunScheduleResponse;
 
   /** Who started it. */
   creator?: PrincipalResponse;
@@ -203,6 +227,7 @@ export function toRunResponse(run: RunView, principals: Map<string, Principal>):
     execution_location: run.source === 'LOCAL' ? 'LOCAL' : 'REMOTE',
     status_message: toStatusMessage(run),
     source: run.source,
+    schedule: scheduleOf(run),
     creator: principals.get(run.creator_uid),
     executor: principals.get(run.executor_uid),
     agent_config: run.agent_config,
@@ -231,6 +256,15 @@ function toStatusMessage(run: RunView): StatusMessageResponse | undefined {
     debug_agent_active: run.debug_agent_active,
   };
 }
+
+const scheduleOf = ({
+  schedule_id,
+  schedule_name,
+  cron_schedule,
+}: RunView): RunScheduleResponse | undefined =>
+  schedule_id === null || schedule_name === null || cron_schedule === null
+    ? undefined
+    : { schedule_id, schedule_name, cron_schedule };
 
 /** ISO 8601-1, 5.5.2.2, with seconds to the millisecond. */
 export function isoDuration(totalSeconds: number): string {

@@ -30,7 +30,8 @@ export interface NewRun {
   metadata?: Record<string, string>;
   mode?: RunMode;
   interactive?: boolean;
-  scheduleId?: string;
+  /** The schedule that starts it, as it is now. */
+  schedule?: { id: string; name: string; cron: string };
   parentRunId?: string;
   /** The parent, its parent and so on. */
   ancestorIds?: string[];
@@ -149,7 +150,9 @@ const toRow = (run: NewRun & { id: string }): Parameters<RunRepository['insert']
   conversation_id: run.conversationId ?? null,
   mode: run.mode ?? 'normal',
   interactive: run.interactive ?? false,
-  schedule_id: run.scheduleId ?? null,
+  schedule_id: run.schedule?.id ?? null,
+  schedule_name: run.schedule?.name ?? null,
+  cron_schedule: run.schedule?.cron ?? null,
   parent_run_id: run.parentRunId ?? null,
   ancestor_ids: run.ancestorIds ?? [],
   origin_key: run.originKey ?? null,

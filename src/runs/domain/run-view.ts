@@ -23,6 +23,10 @@ export interface RunView {
   mode: RunMode;
   interactive: boolean;
   parent_run_id: string | null;
+  schedule_id: string | null;
+  /** As it was when the run was created, like the expression. */
+  schedule_name: string | null;
+  cron_schedule: string | null;
   created_at: Date;
   updated_at: Date;
   started_at: Date | null;

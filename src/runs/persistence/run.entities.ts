@@ -185,6 +185,13 @@ export class RunDefinitionEntity {
   /** The resolved configuration. */
   @Column('jsonb', { name: 'agent_config' })
   agentConfig: AgentConfig;
+
+  /** The name of the schedule that started it, as it was then. */
+  @Column('text', { name: 'schedule_name', nullable: true })
+  scheduleName: string | null;
+
+  @Column('text', { name: 'cron_schedule', nullable: true })
+  cronSchedule: string | null;
 }
 
 /** One launch of a run on a worker. Its id is the fence: a report that names another execution than the run's changes nothing. */

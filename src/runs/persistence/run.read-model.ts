@@ -16,6 +16,7 @@ export const RUN_COLUMNS = `
   r.id, r.title, r.state, d.prompt, d.agent_config, r.status_message, r.team_uid, r.owner_uid, r.creator_uid, r.executor_uid,
   r.source, r.worker_host, r.conversation_id, r.metadata, r.mode, r.interactive, r.parent_run_id, r.created_at, r.updated_at, r.started_at,
   r.last_event_sequence,
+  r.schedule_id, d.schedule_name, d.cron_schedule,
   x.run_seconds, x.sandbox_running, x.debug_until, x.debug_agent_active`;
 
 export const RUN_JOINS = `

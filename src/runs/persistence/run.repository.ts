@@ -28,6 +28,9 @@ export interface RunToInsert {
   mode: RunMode;
   interactive: boolean;
   schedule_id: string | null;
+  /** Name and expression of the schedule as they are now. */
+  schedule_name: string | null;
+  cron_schedule: string | null;
   parent_run_id: string | null;
   ancestor_ids: string[];
   origin_key: string | null;
@@ -73,7 +76,8 @@ export class RunRepository {
            id uuid, title text, prompt text, agent_config jsonb, team_uid uuid, owner_uid uuid, creator_uid uuid,
            executor_uid uuid, source text, worker_host text, config_name text, model_id text, environment_id text,
            skill_spec text, metadata jsonb, mode text, interactive boolean, schedule_id uuid, parent_run_id uuid,
-           ancestor_ids uuid[], origin_key text, conversation_id uuid, self_executed boolean, ${SEARCH_INPUT_COLUMNS})
+           ancestor_ids uuid[], origin_key text, conversation_id uuid, self_executed boolean,
+           schedule_name text, cron_schedule text, ${SEARCH_INPUT_COLUMNS})
        ), run AS (
          INSERT INTO runs (id, title, state, team_uid, owner_uid, creator_uid, executor_uid, source, worker_host,
                            config_name, model_id, environment_id, skill_spec, metadata, mode, interactive, schedule_id,
@@ -88,7 +92,8 @@ export class RunRepository {
        ), input AS (
          SELECT g.* FROM given g JOIN run USING (id)
        ), definition AS (
-         INSERT INTO run_definitions (run_id, prompt, agent_config) SELECT id, prompt, agent_config FROM input
+         INSERT INTO run_definitions (run_id, prompt, agent_config, schedule_name, cron_schedule)
+         SELECT id, prompt, agent_config, schedule_name, cron_schedule FROM input
        ), ${INSERT_SEARCH_CTES}
        INSERT INTO run_timeline_events (event_uuid, run_id, event_type, payload)
        SELECT gen_random_uuid(), id, 'oz_run_created', jsonb_build_object('source', source) FROM input
