@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { ROOT } from './lib/tools.mjs';
 
-const LONG_TESTS = ['test/service', 'test/run-races', 'test/run-list'];
+const LONG_TESTS = ['test/service', 'test/run-races', 'test/run-list', 'test/schedule-crashes'];
 
 execFileSync(process.execPath, ['scripts/test.mjs', '--testTimeout=3600000', ...LONG_TESTS], {
   cwd: ROOT,
