@@ -35,6 +35,36 @@ describe('the published TypeScript client, unchanged', () => {
     expect(await client.agent.list()).toEqual({ agents: [] });
   });
 
+  it('keeps schedules', async () => {
+    const { schedules } = client.agent;
+    const { id } = await schedules.create({
+      name: 'Daily Code Review',
+      cron_schedule: '0 9 * * *',
+      prompt: 'Review',
+      enabled: true,
+      agent_config: { model_id: 'script' },
+    });
+    expect((await schedules.list()).schedules.map(({ name }) => name)).toEqual(['Daily Code Review']);
+    const paused = await schedules.pause(id);
+    expect(paused).toMatchObject({ enabled: false, history: { last_ran: null, next_run: null } });
+    const updated = await schedules.update(id, {
+      name: 'Hourly',
+      cron_schedule: '@hourly',
+      prompt: 'Review',
+      enabled: false,
+    });
+    expect(updated).toMatchObject({ cron_schedule: '@hourly', agent_config: { model_id: 'script' } });
+    const { history } = await schedules.resume(id);
+    expect(Date.parse(history?.next_run ?? '')).toBeGreaterThan(Date.now() - 1000);
+    expect(await schedules.retrieve(id)).toMatchObject({ id, name: 'Hourly', enabled: true, history });
+    expect(await schedules.delete(id)).toEqual({ success: true });
+    expect(await schedules.list()).toEqual({ schedules: [] });
+    const quiet = client.withOptions({ maxRetries: 0 });
+    await expect(
+      quiet.agent.schedules.create({ name: 'Never', cron_schedule: '0 0 31 2 *', prompt: 'Go' }),
+    ).rejects.toBeInstanceOf(BadRequestError);
+  });
+
   it('throws its own classes of errors, with what is wrong', async () => {
     const quiet = client.withOptions({ maxRetries: 0 });
     await expect(quiet.agent.runs.retrieve('019c3f0e-7d3c-7a55-9a51-2f1f5a3b9c11')).rejects.toBeInstanceOf(

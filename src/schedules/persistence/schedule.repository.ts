@@ -47,12 +47,12 @@ export class ScheduleRepository {
       teamUid ?? ownerUid,
     ]);
     const { settings } = schedule;
-    const rows = await tx.query(
+    const rows = await tx.query<{ xid: string }>(
       `INSERT INTO schedules (id, team_uid, owner_uid, name, prompt, mode, agent_uid, agent_config, skill_spec, metadata,
                               created_by, updated_by)
        SELECT $1, $2::uuid, $3::uuid, $4, $5, $6, $7::uuid, $8::jsonb, $9, $10::jsonb, $11::uuid, $11::uuid
         WHERE (SELECT count(*) FROM schedules WHERE team_uid = $2 OR owner_uid = $3) < ${String(MAX_SCHEDULES)}
-       RETURNING id`,
+       RETURNING pg_current_xact_id()::text AS xid`,
       [
         schedule.id,
         teamUid,
@@ -67,6 +67,8 @@ export class ScheduleRepository {
         schedule.createdBy,
       ],
     );
+    // Clients send no idempotency key with it: a commit whose answer is lost has to be looked up.
+    if (rows[0] !== undefined) tx.noteId(rows[0].xid);
     return rows.length === 1;
   }
 
