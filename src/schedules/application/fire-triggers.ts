@@ -126,10 +126,19 @@ export class FireTriggers implements OnApplicationShutdown {
       });
     try {
       await fireWith(plans);
+      return;
     } catch (error) {
       if (isDatabaseUnavailable(error)) throw error;
       this.logger.error({ err: error, trigger_id: id }, 'a trigger could not be fired');
+    }
+    try {
       await fireWith(new Map([...plans.keys()].map((kind) => [kind, failAll])));
+    } catch (error) {
+      if (isDatabaseUnavailable(error)) throw error;
+      this.logger.error(
+        { err: error, trigger_id: id },
+        'nor can that be recorded; the next round tries again',
+      );
     }
   }
 
