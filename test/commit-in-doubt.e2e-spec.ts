@@ -52,3 +52,15 @@ it('answers 503 to a create whose commit never arrived, and has created nothing'
   expect(headers.get('retry-after')).not.toBeNull();
   expect(await titles()).not.toContain('Lost');
 });
+
+it('answers with the schedule whose commit took effect although its answer was lost', async () => {
+  proxy.cutNextCommit('answer lost');
+  const { status, body } = await app.call('POST', '/v1/agent/schedules', {
+    name: 'Committed',
+    cron_schedule: '@yearly',
+    prompt: 'Go',
+  });
+  expect(proxy.cuts).toBe(4);
+  expect(status).toBe(201);
+  expect((await direct.call('GET', '/v1/agent/schedules')).body).toEqual({ schedules: [body] });
+});

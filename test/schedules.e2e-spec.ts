@@ -497,6 +497,18 @@ describe('firing', () => {
   });
 });
 
+describe('the metrics', () => {
+  const lag = async (): Promise<string | undefined> =>
+    /^millwright_schedule_lag_seconds (\S+)$/m.exec((await one.call('GET', '/metrics')).body as string)?.[1];
+
+  it('tell how long the longest due schedule waits', async () => {
+    await create();
+    expect(await lag()).toBe('0');
+    clock.set('2027-05-04T09:00:07Z');
+    expect(await lag()).toBe('7');
+  });
+});
+
 describe('a run that cannot be created', () => {
   it('leaves its reason, and the schedule and all others go on', async () => {
     const agent = await one.call('POST', '/v1/agent/identities', { name: 'Short-lived' });

@@ -3,9 +3,9 @@ export { IsMetadata } from './api/is-metadata.js';
 export {
   type ConfiguredRun,
   ConfigureRun,
+  type ConfigureRunOutcome,
   DEFAULT_AGENT,
   type OrderFields,
-  type RunLookups,
   type RunOrder,
 } from './application/configure-run.js';
 export { CreateRun, type CreateRunOutcome, type NewRun } from './application/create-run.js';

@@ -1,5 +1,8 @@
-import { Module } from '@nestjs/common';
+import { Module, type OnModuleInit } from '@nestjs/common';
 import { CatalogModule } from '../catalog/index.js';
+import { Metrics } from '../kernel/observability/metrics.js';
+import { Database } from '../kernel/persistence/database.js';
+import { SharedClock } from '../kernel/persistence/shared-clock.js';
 import { RunsModule } from '../runs/index.js';
 import { ScheduleResponses } from './api/schedule-responses.js';
 import { SchedulesController } from './api/schedules.controller.js';
@@ -35,4 +38,23 @@ import { ScheduleRepository } from './persistence/schedule.repository.js';
   ],
   exports: [CronTriggers],
 })
-export class SchedulesModule {}
+export class SchedulesModule implements OnModuleInit {
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly triggers: CronTriggerRepository,
+    private readonly clock: SharedClock,
+    private readonly database: Database,
+  ) {}
+
+  onModuleInit(): void {
+    this.metrics.observeGauge({
+      name: 'millwright_schedule_lag_seconds',
+      help: 'How long the longest due schedule has been waiting to be fired; 0 = none is due',
+      labelNames: [],
+      read: async () => {
+        const now = await this.clock.now(this.database);
+        return [{ labels: {}, value: await this.triggers.lag(this.database, now) }];
+      },
+    });
+  }
+}

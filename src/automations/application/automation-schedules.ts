@@ -3,11 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ResolveSkill, type SkillResolution } from '../../catalog/index.js';
 import { actingPerson } from '../../identities/index.js';
 import { SECOND } from '../../kernel/clock.js';
-import { Problem } from '../../kernel/errors/problem.js';
 import { newUuid } from '../../kernel/ids.js';
 import { Database, type Tx } from '../../kernel/persistence/database.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
-import type { RunLookups } from '../../runs/index.js';
 import { CronTriggers, type DueTick, type PlanTicks, type TickPlan } from '../../schedules/index.js';
 import type { Automation } from '../domain/automation.js';
 import {
@@ -15,7 +13,7 @@ import {
   type AutomationSchedule,
   type LaunchableAutomation,
 } from '../persistence/automation.repository.js';
-import { ConfigureAutomationRuns } from './configure-automation-runs.js';
+import { ConfigureAutomationRuns, type TemplateOutcome } from './configure-automation-runs.js';
 
 /** Names the kind in the database and in origin keys: it never changes. */
 const AUTOMATION_KIND = 'automation';
@@ -26,7 +24,6 @@ const CATCH_UP_MINUTES = 0;
 /** Skills that are read for one round of firing. */
 const MAX_SKILLS = 200;
 const SKILL_PATIENCE_MS = SECOND;
-const NO_SKILL: SkillResolution = { outcome: 'not_found', candidates: [] };
 
 /** The cron triggers of automations: kept with the automation, fired by the schedules' clockwork. */
 @Injectable()
@@ -109,8 +106,8 @@ export class AutomationSchedules implements OnModuleInit {
     const found = new Map(
       (await this.automations.scheduled(tx, ids)).map((each) => [each.schedule.id, each]),
     );
-    const lookups = this.configureRuns.lookups(tx);
     const plans = new Map<string, TickPlan>();
+    const ready: (ScheduledAutomation & { skill: SkillResolution | undefined })[] = [];
     for (const id of ids) {
       const each = found.get(id);
       if (each === undefined) {
@@ -119,37 +116,38 @@ export class AutomationSchedules implements OnModuleInit {
         tx.afterCommit(() => this.transactor.run((later) => this.triggers.remove(later, id)));
         continue;
       }
-      const { automation, schedule } = each;
-      const skill = automation.config?.skill_spec === undefined ? NO_SKILL : skills.get(automation.uid);
-      if (skill === undefined) continue;
-      plans.set(
-        id,
-        await this.planOne(automation, schedule, { ...lookups, skill: () => Promise.resolve(skill) }),
-      );
+      const skill = skills.get(each.automation.uid);
+      if (each.automation.config?.skill_spec !== undefined && skill === undefined) continue;
+      ready.push({ ...each, skill });
+    }
+    const outcomes = await this.configureRuns.executeAll(tx, ready);
+    for (const [index, outcome] of outcomes.entries()) {
+      const each = ready[index];
+      if (each !== undefined) plans.set(each.schedule.id, planOf(each, outcome));
     }
     return plans;
   }
+}
 
-  private async planOne(
-    automation: LaunchableAutomation,
-    schedule: AutomationSchedule,
-    lookups: RunLookups,
-  ): Promise<TickPlan> {
-    try {
-      const template = await this.configureRuns.execute(automation, lookups);
+interface ScheduledAutomation {
+  automation: LaunchableAutomation;
+  schedule: AutomationSchedule;
+}
+
+function planOf({ automation, schedule }: ScheduledAutomation, configured: TemplateOutcome): TickPlan {
+  switch (configured.outcome) {
+    case 'refused':
+      return { outcome: 'failed', reason: configured.problem.message };
+    case 'configured':
       return {
         outcome: 'run',
         run: {
-          ...template,
+          ...configured.template,
           prompt: automation.prompt,
           source: 'SCHEDULED_AGENT',
           metadata: { automation_uid: automation.uid },
           schedule: { id: schedule.id, name: schedule.name ?? automation.name, cron: schedule.cron },
         },
       };
-    } catch (error) {
-      if (error instanceof Problem) return { outcome: 'failed', reason: error.message };
-      throw error;
-    }
   }
 }

@@ -1,17 +1,23 @@
 import { Injectable } from '@nestjs/common';
+import type { SkillResolution } from '../../catalog/index.js';
 import { actingPerson } from '../../identities/index.js';
-import { Database, type Queryable } from '../../kernel/persistence/database.js';
+import type { Tx } from '../../kernel/persistence/database.js';
 import {
+  type ConfiguredRun,
   ConfigureRun,
   DEFAULT_AGENT,
   type NewRun,
   type OrderFields,
-  type RunLookups,
+  type RunOrder,
 } from '../../runs/index.js';
+import type { Problem } from '../../kernel/errors/problem.js';
 import type { LaunchableAutomation } from '../persistence/automation.repository.js';
 
 /** What all runs of an automation have in common. */
 export type RunTemplate = Pick<NewRun, 'title' | 'owner' | 'creatorUid' | 'executorUid' | 'config'>;
+
+export type TemplateOutcome =
+  { outcome: 'configured'; template: RunTemplate } | { outcome: 'refused'; problem: Problem };
 
 const FIELDS: OrderFields = { agent: 'agent_uid', config: 'config', skill: 'config.skill_spec' };
 
@@ -21,29 +27,55 @@ const FIELDS: OrderFields = { agent: 'agent_uid', config: 'config', skill: 'conf
  */
 @Injectable()
 export class ConfigureAutomationRuns {
-  constructor(
-    private readonly configureRun: ConfigureRun,
-    private readonly database: Database,
-  ) {}
-
-  /** Looks up each thing once, for runs that are configured together. */
-  lookups(database: Queryable = this.database): RunLookups {
-    return this.configureRun.lookups(database);
-  }
+  constructor(private readonly configureRun: ConfigureRun) {}
 
   /** @throws Problem 400 or 403 for what has to be put right in the automation, its agent or its environment */
-  async execute(automation: LaunchableAutomation, lookups: RunLookups): Promise<RunTemplate> {
-    const { teamUid, lastEditorUid, agentUid, config, name } = automation;
-    const caller = actingPerson({ uid: lastEditorUid, teamUid });
-    const owner = { teamUid, ownerUid: null };
-    const order = { caller, owner, agent: agentUid ?? DEFAULT_AGENT, config: config ?? undefined };
-    const configured = await this.configureRun.execute(order, FIELDS, lookups);
-    return {
-      title: name,
-      owner,
-      creatorUid: lastEditorUid,
-      executorUid: configured.agent?.uid ?? lastEditorUid,
-      config: configured.config,
-    };
+  async execute(automation: LaunchableAutomation): Promise<RunTemplate> {
+    return templateOf(automation, await this.configureRun.execute(orderOf(automation), FIELDS));
   }
+
+  /**
+   * The same for several with two queries, within a transaction.
+   *
+   * @param skills what the skill of each is, which was found out beforehand; undefined for one without a skill
+   */
+  async executeAll(
+    tx: Tx,
+    automations: { automation: LaunchableAutomation; skill: SkillResolution | undefined }[],
+  ): Promise<TemplateOutcome[]> {
+    const orders = automations.map(({ automation, skill }) => ({
+      ...orderOf(automation),
+      resolvedSkill: skill,
+    }));
+    const outcomes = await this.configureRun.executeAll(tx, orders, FIELDS);
+    return automations.map(({ automation }, index): TemplateOutcome => {
+      const configured = outcomes[index];
+      if (configured === undefined) throw new Error('each order has one outcome');
+      return configured.outcome === 'refused'
+        ? configured
+        : { outcome: 'configured', template: templateOf(automation, configured.run) };
+    });
+  }
+}
+
+const ownerOf = ({ teamUid }: LaunchableAutomation): NewRun['owner'] => ({ teamUid, ownerUid: null });
+
+function orderOf(automation: LaunchableAutomation): RunOrder {
+  const { teamUid, lastEditorUid, agentUid, config } = automation;
+  return {
+    caller: actingPerson({ uid: lastEditorUid, teamUid }),
+    owner: ownerOf(automation),
+    agent: agentUid ?? DEFAULT_AGENT,
+    config: config ?? undefined,
+  };
+}
+
+function templateOf(automation: LaunchableAutomation, { agent, config }: ConfiguredRun): RunTemplate {
+  return {
+    title: automation.name,
+    owner: ownerOf(automation),
+    creatorUid: automation.lastEditorUid,
+    executorUid: agent?.uid ?? automation.lastEditorUid,
+    config,
+  };
 }

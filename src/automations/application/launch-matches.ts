@@ -44,11 +44,10 @@ export class LaunchMatches {
       await this.transactor.run((tx) => this.log.postponeMatches(tx, waiting, SLOW_SECONDS));
     }
     const others = matches.filter(({ automationUid }) => !this.slow.has(automationUid));
-    const lookups = this.prepareRuns.lookups();
     const patience = delay(PATIENCE_MS, undefined, { ref: false });
     const prepared = await Promise.all(
       [...groupBy(others, ({ automationUid }) => automationUid)].map(async ([automationUid, group]) => {
-        const preparation = this.prepareRuns.execute(automationUid, group, lookups);
+        const preparation = this.prepareRuns.execute(automationUid, group);
         const quick = await Promise.race([preparation, patience]);
         if (quick === undefined) this.goOwnWay(automationUid, preparation);
         return quick ?? [];

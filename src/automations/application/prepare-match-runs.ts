@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ERROR_CATALOGUE } from '../../kernel/errors/error-catalogue.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import { Database } from '../../kernel/persistence/database.js';
-import { type NewRun, type RunLookups, StoreAttachments } from '../../runs/index.js';
+import { type NewRun, StoreAttachments } from '../../runs/index.js';
 import { type ClaimedMatch, EvaluationQueue } from '../../webhooks/index.js';
 import { derivedUuid } from '../domain/derived-uuid.js';
 import { PAYLOAD_FILE, runPrompt } from '../domain/run-prompt.js';
@@ -34,16 +34,10 @@ export class PrepareMatchRuns {
     private readonly database: Database,
   ) {}
 
-  /** What runs that are prepared together look up once. */
-  lookups(): RunLookups {
-    return this.configureRuns.lookups();
-  }
-
   /** Never throws. */
   async execute(
     automationUid: string,
     matches: ClaimedMatch[],
-    lookups: RunLookups,
   ): Promise<PreparedMatch[]> {
     try {
       const [automation] = await this.automations.launchable(this.database, [automationUid]);
@@ -51,7 +45,7 @@ export class PrepareMatchRuns {
         const reason = automation === undefined ? 'automation_deleted' : 'automation_disabled';
         return matches.map((match) => ({ match, outcome: 'not_matched', reason }));
       }
-      const template = await this.configureRuns.execute(automation, lookups);
+      const template = await this.configureRuns.execute(automation);
       const payloads = await this.queue.payloads(
         this.database,
         matches.map(({ deliveryId }) => deliveryId),

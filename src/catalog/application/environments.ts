@@ -20,6 +20,25 @@ export class Environments {
     return this.environments.find(database, caller, uid);
   }
 
+  /**
+   * One query, however many they are.
+   *
+   * @param asked undefined `uid` = none is asked for
+   * @returns in their order whether {@link usable} would find it
+   */
+  async areUsable(
+    database: Queryable,
+    asked: { caller: AccountCaller; uid: string | undefined }[],
+  ): Promise<boolean[]> {
+    const named = asked.flatMap(({ caller, uid }, index) =>
+      uid === undefined ? [] : [{ caller, uid, index }],
+    );
+    if (named.length === 0) return asked.map(() => false);
+    const usable = await this.environments.areUsable(database, named);
+    const indexes = new Set(named.flatMap(({ index }, place) => (usable[place] === true ? [index] : [])));
+    return asked.map((_, index) => indexes.has(index));
+  }
+
   /** The configurations of those of the environments that the caller may read, by uid. */
   async readable(
     database: Queryable,

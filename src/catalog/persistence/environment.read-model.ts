@@ -9,15 +9,18 @@ const MAX_GUEST_ENVIRONMENTS = 1_000;
 /** The caller owns `e`: their team ($1) or they in person ($2). */
 export const OWNED = '(e.team_uid = $1 OR e.owner_uid = $2)';
 
-/** What the caller ($3), or the team that they act for ($1), has been given; a link is given by being opened. */
-const GRANTS = `
-  (SELECT environment_uid, created_at FROM environment_shares WHERE kind = 'user' AND grantee_uid = $3
+/** What a person, or a team, has been given; a link is given by being opened. */
+const grantsTo = (team: string, visitor: string): string => `
+  (SELECT environment_uid, created_at FROM environment_shares WHERE kind = 'user' AND grantee_uid = ${visitor}
    UNION ALL
-   SELECT environment_uid, created_at FROM environment_shares WHERE kind = 'team' AND grantee_uid = $1
+   SELECT environment_uid, created_at FROM environment_shares WHERE kind = 'team' AND grantee_uid = ${team}
    UNION ALL
    SELECT s.environment_uid, v.created_at
      FROM environment_link_visits v JOIN environment_shares s ON s.uid = v.share_uid AND s.kind = 'link'
-    WHERE v.visitor_uid = $3)`;
+    WHERE v.visitor_uid = ${visitor})`;
+
+/** What the caller ($3), or the team that they act for ($1), has been given. */
+const GRANTS = grantsTo('$1', '$3');
 
 const COLUMNS = `e.uid, e.config, e.team_uid, e.owner_uid, e.creator_uid, e.last_editor_uid, e.last_updated,
   CASE WHEN ${OWNED} THEN 'owner' ELSE 'guest' END AS access`;
@@ -68,6 +71,21 @@ export class EnvironmentReadModel {
         WHERE e.uid = ANY ($4) AND (${OWNED} OR EXISTS (SELECT FROM ${GRANTS} g WHERE g.environment_uid = e.uid))`,
       [...parametersOf(caller), uids],
     );
+  }
+
+  /** Which of the environments their callers may use, in the order of the questions. */
+  async areUsable(database: Queryable, asked: { caller: AccountCaller; uid: string }[]): Promise<boolean[]> {
+    const callers = asked.map(({ caller }) => parametersOf(caller));
+    const rows = await database.query<{ place: number }>(
+      `SELECT a.place::int
+         FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[]) WITH ORDINALITY AS a (team, owner, visitor, uid, place)
+         JOIN environments e USING (uid)
+        WHERE e.team_uid = a.team OR e.owner_uid = a.owner
+           OR EXISTS (SELECT FROM ${grantsTo('a.team', 'a.visitor')} g WHERE g.environment_uid = e.uid)`,
+      [...[0, 1, 2].map((index) => callers.map((caller) => caller[index])), asked.map(({ uid }) => uid)],
+    );
+    const places = new Set(rows.map(({ place }) => place));
+    return asked.map((_, index) => places.has(index + 1));
   }
 
   /** Whoever asks: undefined only where there is none. */

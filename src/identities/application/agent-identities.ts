@@ -8,6 +8,7 @@ import type {
   InferenceProviders,
   McpServer,
 } from '../domain/agent-settings.js';
+import type { AgentIdentity } from '../domain/agent-identity.js';
 import { AgentRepository } from '../persistence/agent.repository.js';
 
 /** What it takes to execute a run as an agent identity; undefined = the identity leaves it to the next configuration. */
@@ -43,9 +44,35 @@ export class AgentIdentities {
    * @returns undefined when the team has no such agent
    */
   async find(database: Queryable, teamUid: string, agentUid?: string): Promise<ExecutingAgent | undefined> {
-    const agent = await this.agents.find(database, teamUid, agentUid, this.config.teamMaxAgents);
-    if (agent === undefined) return undefined;
-    return {
+    const [agent] = await this.findAll(database, [{ teamUid, agentUid }]);
+    return agent;
+  }
+
+  /**
+   * One query, however many they are.
+   *
+   * @param wanted `agentUid` undefined = the team's default agent; undefined = none is wanted
+   * @returns in their order
+   */
+  async findAll(
+    database: Queryable,
+    wanted: ({ teamUid: string; agentUid?: string } | undefined)[],
+  ): Promise<(ExecutingAgent | undefined)[]> {
+    const asked = wanted.flatMap((one, index) => (one === undefined ? [] : [{ ...one, index }]));
+    if (asked.length === 0) return wanted.map(() => undefined);
+    const found = await this.agents.findAll(
+      database,
+      asked.map(({ teamUid, agentUid }) => ({ teamUid, agentUid })),
+      this.config.teamMaxAgents,
+    );
+    const agents = new Map(asked.map(({ index }, place) => [index, found[place]]));
+    return wanted.map((_, index) => toExecutingAgent(agents.get(index)));
+  }
+}
+
+function toExecutingAgent(agent: AgentIdentity | undefined): ExecutingAgent | undefined {
+  return (
+    agent && {
       uid: agent.uid,
       available: agent.available,
       prompt: agent.prompt ?? undefined,
@@ -60,6 +87,6 @@ export class AgentIdentities {
       inferenceProviders: agent.inferenceProviders ?? undefined,
       credentialStrategy: agent.credentialStrategy ?? undefined,
       onBehalfOfEnabled: agent.onBehalfOfEnabled,
-    };
-  }
+    }
+  );
 }

@@ -5,23 +5,50 @@ import type { AgentIdentity, AgentSettings } from '../domain/agent-identity.js';
 import { AgentEntity } from './identity.entities.js';
 import { lockTeam } from './lock-team.js';
 
-/** The team's agents, each with its place in the order of age, in which disabled ones have none. $1 the team, $2 how many are available (0 = all). */
+/** The agents of teams, each with its place in the order of age of its team, in which disabled ones have none. $1 the teams, $2 how many are available (0 = all). */
 const TEAM_AGENTS = `
-  SELECT uid, name, description, prompt, is_default AS "isDefault", disabled, environment_id AS "environmentId", base_model AS "baseModel",
+  SELECT uid, team_uid AS "teamUid", name, description, prompt, is_default AS "isDefault", disabled, environment_id AS "environmentId", base_model AS "baseModel",
          base_harness AS "baseHarness", harness, harness_auth_secrets AS "harnessAuthSecrets", secrets, skills,
          mcp_servers AS "mcpServers", memory, inference_providers AS "inferenceProviders",
          credential_strategy AS "credentialStrategy", default_runner_uid AS "defaultRunnerUid",
          on_behalf_of_enabled AS "onBehalfOfEnabled", worker_host AS "workerHost",
          created_at AS "createdAt", updated_at AS "updatedAt",
-         NOT disabled AND ($2 = 0 OR row_number() OVER (ORDER BY disabled, created_at, uid) <= $2) AS available
-    FROM agents WHERE team_uid = $1`;
+         NOT disabled AND ($2 = 0 OR row_number() OVER (PARTITION BY team_uid ORDER BY disabled, created_at, uid) <= $2) AS available
+    FROM agents WHERE team_uid = ANY ($1::uuid[])`;
 
 /** Agent identities. `maxAvailable` is everywhere how many of a team's agents, from the oldest on, are available; 0 = all. */
 @Injectable()
 export class AgentRepository {
   /** The oldest first. */
   list(database: Queryable, teamUid: string, maxAvailable: number): Promise<AgentIdentity[]> {
-    return database.query<AgentIdentity>(`${TEAM_AGENTS} ORDER BY created_at, uid`, [teamUid, maxAvailable]);
+    return database.query<AgentIdentity>(`${TEAM_AGENTS} ORDER BY created_at, uid`, [
+      [teamUid],
+      maxAvailable,
+    ]);
+  }
+
+  /**
+   * @param wanted a uid, or undefined for the team's default agent
+   * @returns in their order; undefined where the team has no such agent
+   */
+  async findAll(
+    database: Queryable,
+    wanted: { teamUid: string; agentUid: string | undefined }[],
+    maxAvailable: number,
+  ): Promise<(AgentIdentity | undefined)[]> {
+    const agents = await database.query<AgentIdentity & { place: number }>(
+      `SELECT agent.*, w.place::int FROM (${TEAM_AGENTS}) AS agent
+         JOIN unnest($3::uuid[], $4::uuid[]) WITH ORDINALITY AS w (team_uid, uid, place)
+           ON w.team_uid = agent."teamUid" AND CASE WHEN w.uid IS NULL THEN "isDefault" ELSE agent.uid = w.uid END`,
+      [
+        [...new Set(wanted.map(({ teamUid }) => teamUid))],
+        maxAvailable,
+        wanted.map(({ teamUid }) => teamUid),
+        wanted.map(({ agentUid }) => agentUid ?? null),
+      ],
+    );
+    const byPlace = new Map(agents.map((agent) => [agent.place, agent]));
+    return wanted.map((_, index) => byPlace.get(index + 1));
   }
 
   /** @param agentUid undefined = the team's default agent */
@@ -31,11 +58,8 @@ export class AgentRepository {
     agentUid: string | undefined,
     maxAvailable: number,
   ): Promise<AgentIdentity | undefined> {
-    const rows = await database.query<AgentIdentity>(
-      `SELECT * FROM (${TEAM_AGENTS}) AS agent WHERE CASE WHEN $3::uuid IS NULL THEN "isDefault" ELSE uid = $3 END`,
-      [teamUid, maxAvailable, agentUid ?? null],
-    );
-    return rows[0];
+    const [agent] = await this.findAll(database, [{ teamUid, agentUid }], maxAvailable);
+    return agent;
   }
 
   /** @returns undefined when the team has `limit` agents already: creations of one team take turns, so none slips past */

@@ -256,6 +256,7 @@ function toStatusMessage(run: RunView): StatusMessageResponse | undefined {
     debug_agent_active: run.debug_agent_active,
   };
 }
+
 const scheduleOf = ({
   schedule_id,
   schedule_name,

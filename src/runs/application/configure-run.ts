@@ -26,6 +26,8 @@ export interface RunOrder {
   config?: AgentConfig;
   /** Beats `config.skill_spec`. */
   skill?: string;
+  /** What the skill is, where that was found out beforehand: no repository is read then. */
+  resolvedSkill?: SkillResolution;
 }
 
 /** How the run is configured, every field resolved, the instructions of the skill within it. */
@@ -42,11 +44,15 @@ export interface OrderFields {
   skill: string;
 }
 
-/** Where an order looks things up; each thing once, however many orders share it. */
-export interface RunLookups {
-  agent(teamUid: string, agentUid: string | undefined): Promise<ExecutingAgent | undefined>;
-  canUse(caller: AccountCaller, environmentUid: string): Promise<boolean>;
-  skill(caller: AccountCaller, spec: string, environmentUid: string | undefined): Promise<SkillResolution>;
+export type ConfigureRunOutcome =
+  { outcome: 'configured'; run: ConfiguredRun } | { outcome: 'refused'; problem: Problem };
+
+/** What an order was found to name. */
+interface Findings {
+  agent: ExecutingAgent | undefined;
+  config: AgentConfig;
+  /** Whether the caller may use the environment of the configuration; true where there is none. */
+  mayUseEnvironment: boolean;
 }
 
 /** Resolves the configuration of a run field by field and judges it: the order's, the agent identity's, the system's own. */
@@ -60,61 +66,90 @@ export class ConfigureRun {
     private readonly database: Database,
   ) {}
 
-  /**
-   * Lookups that remember what they found. Whoever holds a transaction open gives it, and replaces `skill`, which may read a
-   * repository.
-   */
-  lookups(database: Queryable = this.database): RunLookups {
-    return {
-      agent: remembering((teamUid, agentUid) => this.agents.find(database, teamUid, agentUid)),
-      canUse: remembering(
-        async (caller, uid) => (await this.environments.usable(database, caller, uid)) !== undefined,
-        (caller, uid) => [caller.uid, caller.team?.uid, uid],
-      ),
-      skill: (caller, spec, environmentUid) => this.resolveSkill.execute(caller, spec, environmentUid),
-    };
+  /** @throws Problem 400 naming the field, 403 for an agent identity that is not available */
+  async execute(order: RunOrder, fields: OrderFields): Promise<ConfiguredRun> {
+    const [configured] = await this.executeAll(this.database, [order], fields);
+    if (configured === undefined) throw new Error('one order has one outcome');
+    if (configured.outcome === 'refused') throw configured.problem;
+    return configured.run;
   }
 
-  /** @throws Problem 400 naming the field, 403 for an agent identity that is not available */
-  async execute(order: RunOrder, fields: OrderFields, lookups = this.lookups()): Promise<ConfiguredRun> {
-    const agent = await this.agentOf(order, fields, lookups);
-    const config = this.withDefaults(resolveAgentConfig([order.config, agent && agentConfigOf(agent)]));
+  /**
+   * Two queries, however many they are. Within a transaction the skills of orders that have any are resolved beforehand.
+   *
+   * @returns in the order of the orders; what is refused of one does not touch the others
+   */
+  async executeAll(
+    database: Queryable,
+    orders: RunOrder[],
+    fields: OrderFields,
+  ): Promise<ConfigureRunOutcome[]> {
+    const findings = await this.look(database, orders);
+    return Promise.all(
+      orders.map(async (order, index): Promise<ConfigureRunOutcome> => {
+        try {
+          return { outcome: 'configured', run: await this.judge(order, fields, findings[index]) };
+        } catch (error) {
+          if (error instanceof Problem) return { outcome: 'refused', problem: error };
+          throw error;
+        }
+      }),
+    );
+  }
+
+  private async look(database: Queryable, orders: RunOrder[]): Promise<Findings[]> {
+    const agents = await this.agents.findAll(
+      database,
+      orders.map(({ agent, owner }) =>
+        agent === undefined || owner.teamUid === null
+          ? undefined
+          : { teamUid: owner.teamUid, agentUid: agent === DEFAULT_AGENT ? undefined : agent },
+      ),
+    );
+    const configured = orders.map(({ caller, config }, index) => {
+      const agent = agents[index];
+      return {
+        caller,
+        agent,
+        config: this.withDefaults(resolveAgentConfig([config, agent && agentConfigOf(agent)])),
+      };
+    });
+    const usable = await this.environments.areUsable(
+      database,
+      configured.map(({ caller, config }) => ({ caller, uid: config.environment_id })),
+    );
+    return configured.map(({ agent, config }, index) => ({
+      agent,
+      config,
+      mayUseEnvironment: config.environment_id === undefined || usable[index] === true,
+    }));
+  }
+
+  private async judge(
+    order: RunOrder,
+    fields: OrderFields,
+    findings: Findings | undefined,
+  ): Promise<ConfiguredRun> {
+    if (findings === undefined) throw new Error('each order has its findings');
+    const { agent, config, mayUseEnvironment } = findings;
+    checkAgent(order, agent, fields.agent);
     if (order.owner.teamUid === null && workerHostOf(config) !== null) {
       throw invalid(
         `${fields.config}.worker_host`,
         'takes a run that the team owns: self-hosted workers serve their team',
       );
     }
-    const environmentUid = config.environment_id;
-    if (environmentUid !== undefined && !(await lookups.canUse(order.caller, environmentUid))) {
+    if (!mayUseEnvironment) {
       throw invalid(`${fields.config}.environment_id`, 'must be an environment that you can use');
     }
     this.checkModel(config, fields.config);
     const spec = order.skill ?? config.skill_spec;
     if (spec === undefined) return { agent, config, skill: undefined };
-    const skill = skillOf(await lookups.skill(order.caller, spec, environmentUid), fields.skill);
+    const resolved =
+      order.resolvedSkill ?? (await this.resolveSkill.execute(order.caller, spec, config.environment_id));
+    const skill = skillOf(resolved, fields.skill);
     const base_prompt = [config.base_prompt, skill.body].filter(Boolean).join('\n\n');
     return { agent, config: { ...config, skill_spec: skill.spec, base_prompt }, skill };
-  }
-
-  /** The identity that the run is executed as; undefined: as the caller. */
-  private async agentOf(
-    { agent: wanted, owner }: RunOrder,
-    fields: OrderFields,
-    lookups: RunLookups,
-  ): Promise<ExecutingAgent | undefined> {
-    if (wanted === undefined) return undefined;
-    if (owner.teamUid === null) {
-      throw invalid(fields.agent, 'takes a run that the team owns: agent identities work for their team');
-    }
-    const agent = await lookups.agent(owner.teamUid, wanted === DEFAULT_AGENT ? undefined : wanted);
-    if (agent === undefined) throw invalid(fields.agent, 'must be an agent identity of the team');
-    if (!agent.available) {
-      throw new Problem('feature_not_available', {
-        detail: 'The agent identity is disabled, or beyond the plan limit of the team',
-      });
-    }
-    return agent;
   }
 
   /** The system's own defaults: the built-in harness, and for it the catalogue's default model. */
@@ -147,6 +182,19 @@ export class ConfigureRun {
 
 /** The agent of {@link RunOrder} that every team has. */
 export const DEFAULT_AGENT = 'default';
+
+function checkAgent(order: RunOrder, agent: ExecutingAgent | undefined, field: string): void {
+  if (order.agent === undefined) return;
+  if (order.owner.teamUid === null) {
+    throw invalid(field, 'takes a run that the team owns: agent identities work for their team');
+  }
+  if (agent === undefined) throw invalid(field, 'must be an agent identity of the team');
+  if (!agent.available) {
+    throw new Problem('feature_not_available', {
+      detail: 'The agent identity is disabled, or beyond the plan limit of the team',
+    });
+  }
+}
 
 function skillOf(resolved: SkillResolution, field: string): SkillResolution & { outcome: 'found' } {
   switch (resolved.outcome) {
@@ -181,20 +229,6 @@ function agentConfigOf(agent: ExecutingAgent): AgentConfig {
     harness_auth_secrets: agent.harnessAuthSecrets,
     inference_providers: agent.inferenceProviders,
     credential_strategy: agent.credentialStrategy,
-  };
-}
-
-/** Asks once for arguments of one key. */
-function remembering<Arguments extends unknown[], Result>(
-  find: (...given: Arguments) => Promise<Result>,
-  keyOf: (...given: Arguments) => unknown[] = (...given) => given,
-): (...given: Arguments) => Promise<Result> {
-  const found = new Map<string, Promise<Result>>();
-  return (...given) => {
-    const key = JSON.stringify(keyOf(...given));
-    const known = found.get(key) ?? find(...given);
-    found.set(key, known);
-    return known;
   };
 }
 

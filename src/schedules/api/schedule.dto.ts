@@ -306,7 +306,8 @@ export const toSettings = (request: CreateScheduleRequest | ReplaceScheduleReque
   prompt: request.prompt ?? '',
   mode: request.mode ?? 'normal',
   agentUid: request.agent_uid?.toLowerCase() ?? null,
-  agentConfig: request.agent_config,
+  // Null is as good as left out.
+  agentConfig: request.agent_config ?? undefined,
   metadata: request.metadata ?? {},
 });
 

@@ -85,13 +85,19 @@ export class CronTriggers {
    * @throws Error for a rule that {@link check} refuses
    */
   async put(tx: Tx, request: TriggerRequest): Promise<void> {
-    // Nobody fires it while it is changed, and `@every` goes on counting from where it began.
+    // Nobody fires it while it is changed.
     const current = await this.triggers.lock(tx, request.id);
     const now = await this.clock.now(tx);
     const isSameRule = current?.cron === request.cron && current.timezone === request.timezone;
+    if (isSameRule && current.enabled && request.enabled) {
+      const { anchor, nextTickAt, reckonedAt } = current;
+      await this.triggers.put(tx, { ...request, anchor, nextTickAt, reckonedAt });
+      return;
+    }
+    // `@every` goes on counting from where it began.
     const trigger = { ...request, anchor: isSameRule ? current.anchor : now };
-    const next = trigger.enabled ? recurrenceOf(trigger).next(now) : undefined;
-    await this.triggers.put(tx, trigger, next, now);
+    const nextTickAt = trigger.enabled ? (recurrenceOf(trigger).next(now) ?? null) : null;
+    await this.triggers.put(tx, { ...trigger, nextTickAt, reckonedAt: now });
   }
 
   /** Removes the trigger with its ticks; nothing happens where there is none. Its runs stay. */

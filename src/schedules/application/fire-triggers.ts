@@ -21,7 +21,7 @@ import {
 import { CronTriggers, type PlanTicks, type TickPlan } from './cron-triggers.js';
 
 const POLL_MS = SECOND;
-/** Triggers of one transaction. More make it long, and a crash undoes it all. */
+/** Triggers of one transaction: more would make it long, and all of it is undone by a crash. */
 const BATCH = 500;
 
 /** A trigger of a batch, and what its ticks come to. */
@@ -86,6 +86,7 @@ export class FireTriggers implements OnApplicationShutdown {
       const kind = this.kinds.registered.get(name);
       if (kind !== undefined) plans.set(name, await kind.prepare(now));
     }
+    if (plans.size === 0) return 0;
     const round: Round = { plans, skipped: new Set() };
     let fired = 0;
     for (;;) {
@@ -126,10 +127,19 @@ export class FireTriggers implements OnApplicationShutdown {
       });
     try {
       await fireWith(plans);
+      return;
     } catch (error) {
       if (isDatabaseUnavailable(error)) throw error;
       this.logger.error({ err: error, trigger_id: id }, 'a trigger could not be fired');
+    }
+    try {
       await fireWith(new Map([...plans.keys()].map((kind) => [kind, failAll])));
+    } catch (error) {
+      if (isDatabaseUnavailable(error)) throw error;
+      this.logger.error(
+        { err: error, trigger_id: id },
+        'nor can that be recorded; the next round tries again',
+      );
     }
   }
 

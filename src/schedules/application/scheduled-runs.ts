@@ -3,9 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ResolveSkill, type SkillResolution } from '../../catalog/index.js';
 import { actingPerson, People } from '../../identities/index.js';
 import { SECOND } from '../../kernel/clock.js';
-import { Problem } from '../../kernel/errors/problem.js';
 import { Database, type Tx } from '../../kernel/persistence/database.js';
-import { ConfigureRun, type RunLookups } from '../../runs/index.js';
+import { ConfigureRun, type ConfigureRunOutcome, type RunOrder } from '../../runs/index.js';
 import type { Schedule } from '../domain/schedule.js';
 import { type DueSkill, ScheduleRepository } from '../persistence/schedule.repository.js';
 import { CronTriggers, type DueTick, type PlanTicks, type TickPlan } from './cron-triggers.js';
@@ -67,28 +66,45 @@ export class ScheduledRuns implements OnModuleInit {
     const schedules = await this.schedules.findAll(tx, [...new Set(due.map(({ triggerId }) => triggerId))]);
     const owners = schedules.flatMap(({ ownerUid }) => ownerUid ?? []);
     const people = owners.length === 0 ? new Set<string>() : await this.people.existing(tx, owners);
-    const lookups = this.configureRun.lookups(tx);
     const plans = new Map<string, TickPlan>();
+    const ready: { schedule: Schedule; order: RunOrder }[] = [];
     for (const schedule of schedules) {
       const skill = skillOf(schedule, skills);
       if (skill === 'not_read_yet') continue;
-      const plan =
-        schedule.ownerUid !== null && !people.has(schedule.ownerUid)
-          ? { outcome: 'failed' as const, reason: 'The person who owns the schedule is no longer there' }
-          : await this.planOne(schedule, { ...lookups, skill: () => Promise.resolve(skill) });
-      plans.set(schedule.id, plan);
+      if (schedule.ownerUid !== null && !people.has(schedule.ownerUid)) {
+        plans.set(schedule.id, OWNER_GONE);
+        continue;
+      }
+      const creator = actingPerson({ uid: schedule.createdBy, teamUid: schedule.teamUid });
+      ready.push({
+        schedule,
+        order: { ...orderOf(creator, ownerOf(schedule), schedule), resolvedSkill: skill },
+      });
+    }
+    const outcomes = await this.configureRun.executeAll(
+      tx,
+      ready.map(({ order }) => order),
+      SCHEDULE_FIELDS,
+    );
+    for (const [index, outcome] of outcomes.entries()) {
+      const schedule = ready[index]?.schedule;
+      if (schedule !== undefined) plans.set(schedule.id, planOf(schedule, outcome));
     }
     return plans;
   }
+}
 
-  private async planOne(schedule: Schedule, lookups: RunLookups): Promise<TickPlan> {
-    try {
-      const caller = actingPerson({ uid: schedule.createdBy, teamUid: schedule.teamUid });
-      const { agent, config, skill } = await this.configureRun.execute(
-        orderOf(caller, ownerOf(schedule), schedule),
-        SCHEDULE_FIELDS,
-        lookups,
-      );
+const OWNER_GONE: TickPlan = {
+  outcome: 'failed',
+  reason: 'The person who owns the schedule is no longer there',
+};
+
+function planOf(schedule: Schedule, configured: ConfigureRunOutcome): TickPlan {
+  switch (configured.outcome) {
+    case 'refused':
+      return { outcome: 'failed', reason: configured.problem.message };
+    case 'configured': {
+      const { agent, config, skill } = configured.run;
       return {
         outcome: 'run',
         run: {
@@ -104,20 +120,15 @@ export class ScheduledRuns implements OnModuleInit {
           schedule: { id: schedule.id, name: schedule.name, cron: schedule.cron },
         },
       };
-    } catch (error) {
-      if (error instanceof Problem) return { outcome: 'failed', reason: error.message };
-      throw error;
     }
   }
 }
 
-const NO_SKILL: SkillResolution = { outcome: 'not_found', candidates: [] };
-
 function skillOf(
   { teamUid, createdBy, skillSpec }: Schedule,
   skills: Skills,
-): SkillResolution | 'not_read_yet' {
-  if (skillSpec === null) return NO_SKILL;
+): SkillResolution | 'not_read_yet' | undefined {
+  if (skillSpec === null) return undefined;
   return skills.get(keyOf({ teamUid, createdBy, skillSpec })) ?? 'not_read_yet';
 }
 

@@ -32,6 +32,7 @@ export class LocalTime {
     const ms = local.getTime();
     // The offsets before and after a change that may be near: no zone changes twice within two days.
     const [before, after] = [this.offset(ms - DAY), this.offset(ms + DAY)];
+    if (before === after) return new Date(ms - before);
     const moments = [ms - before, ms - after].filter((moment) => moment + this.offset(moment) === ms);
     return new Date(moments.length > 0 ? Math.min(...moments) : this.changeBetween(ms - after, ms - before));
   }

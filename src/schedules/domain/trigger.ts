@@ -10,8 +10,15 @@ export interface TriggerSettings extends RecurrenceRule {
   enabled: boolean;
 }
 
+/** A trigger as it is kept. */
+export interface Trigger extends TriggerSettings {
+  /** The tick that it waits for; null: paused, or never again. */
+  nextTickAt: Date | null;
+  /** What the clock showed when that was reckoned. */
+  reckonedAt: Date;
+}
+
 /** A trigger whose tick has come. */
-export interface DueTrigger extends TriggerSettings {
-  /** The tick that it waited for. */
+export interface DueTrigger extends Trigger {
   nextTickAt: Date;
 }

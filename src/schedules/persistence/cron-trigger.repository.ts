@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { Queryable, Tx } from '../../kernel/persistence/database.js';
 import { KEPT_TICKS } from '../domain/due-ticks.js';
 import type { Tick } from '../domain/tick.js';
-import type { DueTrigger, TriggerSettings } from '../domain/trigger.js';
+import type { DueTrigger, Trigger } from '../domain/trigger.js';
 
 const TRIGGER_COLUMNS = `id, kind, cron, timezone, anchor_at AS anchor, catch_up_minutes AS "catchUpMinutes", enabled,
-  next_tick_at AS "nextTickAt"`;
+  next_tick_at AS "nextTickAt", reckoned_at AS "reckonedAt"`;
 
 /** How far the clock may fall back before what was reckoned with it counts as wrong: replicas of a database differ by less. */
 const CLOCK_TOLERANCE = `interval '5 seconds'`;
@@ -32,25 +32,15 @@ export interface NewTick {
 /** Triggers and their ticks. */
 @Injectable()
 export class CronTriggerRepository {
-  /**
-   * Sets the trigger. One that goes on by the same rule keeps the tick that it waits for, so that none which has come is lost.
-   *
-   * @param nextTickAt what it waits for otherwise; undefined = never again
-   */
-  async put(tx: Tx, trigger: TriggerSettings, nextTickAt: Date | undefined, now: Date): Promise<void> {
+  /** Makes the trigger, or sets it anew; to keep anything of what it was, {@link lock} it before. */
+  async put(tx: Tx, trigger: Trigger): Promise<void> {
     await tx.query(
-      `INSERT INTO cron_triggers AS t (id, kind, cron, timezone, anchor_at, catch_up_minutes, enabled, next_tick_at, reckoned_at)
+      `INSERT INTO cron_triggers (id, kind, cron, timezone, anchor_at, catch_up_minutes, enabled, next_tick_at, reckoned_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
        ON CONFLICT (id) DO UPDATE SET
-         cron = excluded.cron, timezone = excluded.timezone, catch_up_minutes = excluded.catch_up_minutes,
-         enabled = excluded.enabled,
-         anchor_at = CASE WHEN (t.cron, t.timezone) = (excluded.cron, excluded.timezone)
-                          THEN t.anchor_at ELSE excluded.anchor_at END,
-         (next_tick_at, reckoned_at) = (
-           SELECT CASE WHEN goes_on THEN t.next_tick_at ELSE excluded.next_tick_at END,
-                  CASE WHEN goes_on THEN t.reckoned_at ELSE excluded.reckoned_at END
-             FROM (SELECT t.enabled AND excluded.enabled
-                      AND (t.cron, t.timezone) = (excluded.cron, excluded.timezone) AS goes_on) AS same)`,
+         cron = excluded.cron, timezone = excluded.timezone, anchor_at = excluded.anchor_at,
+         catch_up_minutes = excluded.catch_up_minutes, enabled = excluded.enabled,
+         next_tick_at = excluded.next_tick_at, reckoned_at = excluded.reckoned_at`,
       [
         trigger.id,
         trigger.kind,
@@ -59,8 +49,8 @@ export class CronTriggerRepository {
         trigger.anchor,
         trigger.catchUpMinutes,
         trigger.enabled,
-        nextTickAt ?? null,
-        now,
+        trigger.nextTickAt,
+        trigger.reckonedAt,
       ],
     );
   }
@@ -71,8 +61,8 @@ export class CronTriggerRepository {
   }
 
   /** Locks the trigger, so that it is not fired until the transaction ends. */
-  async lock(tx: Tx, id: string): Promise<TriggerSettings | undefined> {
-    const rows = await tx.query<TriggerSettings>(
+  async lock(tx: Tx, id: string): Promise<Trigger | undefined> {
+    const rows = await tx.query<Trigger>(
       `SELECT ${TRIGGER_COLUMNS} FROM cron_triggers WHERE id = $1 FOR UPDATE`,
       [id],
     );
@@ -87,6 +77,16 @@ export class CronTriggerRepository {
       [now],
     );
     return rows[0] ?? { dueKinds: [], clockWasPutBack: false };
+  }
+
+  /** How long the longest due trigger has been waiting, in seconds; 0 = none is due. */
+  async lag(database: Queryable, now: Date): Promise<number> {
+    const rows = await database.query<{ lag: number }>(
+      `SELECT greatest(0, extract(epoch FROM $1::timestamptz - min(next_tick_at)))::float8 AS lag
+         FROM cron_triggers WHERE next_tick_at IS NOT NULL`,
+      [now],
+    );
+    return rows[0]?.lag ?? 0;
   }
 
   /** Triggers that are due and that nobody else holds, the longest due first; held until the transaction ends. */
