@@ -79,9 +79,9 @@ module.exports = {
       name: 'cli-stands-alone',
       severity: 'error',
       comment:
-        'The command line client is a program of its own that reaches the service by HTTP: of src it may import src/config and itself, and neither Nest nor TypeORM nor a driver.',
+        'The command line client is a program of its own that reaches the service by HTTP: of src it may import src/config, the rules of definition files in src/automations/domain and itself, and neither Nest nor TypeORM nor a driver.',
       from: { path: '^src/cli/' },
-      to: { path: ['^src/', FRAMEWORKS], pathNot: '^src/(cli|config)/' },
+      to: { path: ['^src/', FRAMEWORKS], pathNot: '^src/(cli|config|automations/domain)/' },
     },
     {
       name: 'context-has-edges',
@@ -99,7 +99,7 @@ module.exports = {
       severity: 'error',
       comment:
         'Another context has one door, its index.ts: import from there. What is missing there, its owner has to export on purpose. (src/kernel and src/config have no door, so that a rule can use the clock without loading Nest.)',
-      from: { path: '^src/([^/]+)', pathNot: '^src/database/' },
+      from: { path: '^src/([^/]+)', pathNot: '^src/(database|cli)/' },
       to: { path: `^src/${anyOf(CONTEXTS)}/`, pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$'] },
     },
 

@@ -12,7 +12,7 @@ import {
   insertFactory,
   type TestFactory,
 } from './support/automations.js';
-import { startTestApp, type TestApp } from './support/test-app.js';
+import { eventually, startTestApp, type TestApp } from './support/test-app.js';
 
 /** Far more than evaluation takes: the test ends at the first crash that comes too late. */
 const MAX_STATEMENTS = 200;
@@ -75,6 +75,13 @@ async function crashAt(statement: number, work: () => Promise<void>): Promise<bo
     await admin.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'millwright'`,
+    );
+    // The pool of the next process is new; this one has to notice.
+    await eventually(() =>
+      Promise.all(Array.from({ length: 10 }, () => dataSource.query('SELECT 1'))).then(
+        () => true,
+        () => undefined,
+      ),
     );
   }
   return isDead;

@@ -123,3 +123,17 @@ export interface Models {
 export interface Skills {
   agents: { name: string; variants: { id: string; description: string }[] }[];
 }
+
+export interface Factories {
+  factories: { uid: string; name: string; mode: string }[];
+}
+
+export interface Webhooks {
+  webhooks: { uid: string; name: string; ingress_url: string }[];
+}
+
+export interface AppliedDefinition {
+  applied: boolean;
+  plan: { action: string; kind: string; name: string }[];
+  warnings?: { file: string; line: number; field: string; message: string }[];
+}

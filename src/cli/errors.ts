@@ -22,7 +22,7 @@ export interface ProblemBody {
   title?: string;
   detail?: string;
   retryable?: boolean;
-  errors?: { field: string; message: string }[];
+  errors?: { field: string; message: string; file?: string; line?: number }[];
 }
 
 /** The service refused. */
@@ -31,11 +31,17 @@ export class ApiError extends Error {
     super(
       [
         oneLine(`${problem.error_code}: ${problem.detail ?? problem.title ?? 'no reason was given'}`),
-        ...(problem.errors ?? []).map(({ field, message }) => `  ${oneLine(`${field}: ${message}`)}`),
+        ...(problem.errors ?? []).map((error) => `  ${oneLine(lineOf(error))}`),
       ].join('\n'),
     );
   }
 }
+
+/** `file:line: field: message`, as far as it is about a file and a field. */
+const lineOf = ({ field, message, file, line }: NonNullable<ProblemBody['errors']>[number]): string =>
+  [...(file === undefined ? [] : [`${file}:${line ?? 1}`]), ...(field === '' ? [] : [field]), message].join(
+    ': ',
+  );
 
 /** @returns undefined for a mistake of the client itself */
 export function exitCodeOf(error: unknown): number | undefined {

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { addApiKeyCommands } from './commands/api-key-commands.js';
+import { addDefinitionCommands } from './commands/definition-commands.js';
 import { addReadCommands } from './commands/read-commands.js';
 import { addRunCommands } from './commands/run-commands.js';
 import { addSecretCommands } from './commands/secret-commands.js';
@@ -32,5 +33,6 @@ Exit codes: 0 done, 1 refused or not achieved, 2 wrong use, 3 no answer, 130 int
   addReadCommands(program, session);
   addSecretCommands(program, session);
   addApiKeyCommands(program, session);
+  addDefinitionCommands(program, session);
   return program;
 }
