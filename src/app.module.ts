@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
+import { ArtifactsModule } from './artifacts/index.js';
 import { CatalogModule } from './catalog/index.js';
 import { ExecutionModule } from './execution/index.js';
 import { IdentitiesModule } from './identities/index.js';
@@ -16,6 +17,7 @@ export class AppModule {
         KernelModule.for(foundation),
         IdentitiesModule,
         CatalogModule,
+        ArtifactsModule,
         RunsModule,
         ExecutionModule,
       ],

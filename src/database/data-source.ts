@@ -1,5 +1,11 @@
 import { DataSource } from 'typeorm';
 import {
+  ArtifactEntity,
+  ArtifactPlanVersionEntity,
+  ArtifactUploadEntity,
+  SnapshotFileEntity,
+} from '../artifacts/persistence/artifact.entities.js';
+import {
   AgentEntity,
   ApiKeyEntity,
   MembershipEntity,
@@ -12,6 +18,7 @@ import {
   EnvironmentShareEntity,
   SecretEntity,
 } from '../catalog/persistence/catalog.entities.js';
+import { ObjectDeletionEntity } from '../kernel/storage/object-deletion.entity.js';
 import { WorkerConnectionEntity } from '../execution/persistence/worker-connection.entity.js';
 import {
   ConversationEntity,
@@ -34,6 +41,7 @@ import { RunSearch1763683200007 } from './migrations/1763683200007-run-search.js
 import { RunCreation1763683200009 } from './migrations/1763683200009-run-creation.js';
 import { RunMessages1763683200010 } from './migrations/1763683200010-run-messages.js';
 import { RunEvents1763683200013 } from './migrations/1763683200013-run-events.js';
+import { Artifacts1763683200014 } from './migrations/1763683200014-artifacts.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -74,6 +82,11 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunIdempotencyKeyEntity,
       RunAttachmentEntity,
       WorkerConnectionEntity,
+      ArtifactEntity,
+      ArtifactPlanVersionEntity,
+      ArtifactUploadEntity,
+      SnapshotFileEntity,
+      ObjectDeletionEntity,
     ],
     migrations: [
       Identities1763683200001,
@@ -86,6 +99,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunCreation1763683200009,
       RunMessages1763683200010,
       RunEvents1763683200013,
+      Artifacts1763683200014,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

@@ -41,7 +41,12 @@ export class KernelModule {
         useValue: new SecretBox(foundation.encryptionKey, foundation.config.encryptionKeyPrevious),
       },
       { provide: Clock, useValue: foundation.clock },
-      { provide: ObjectStorage, useClass: FileSystemStorage },
+      {
+        provide: ObjectStorage,
+        useFactory: (config: AppConfig, keyring: Keyring, clock: Clock) =>
+          new FileSystemStorage(config, keyring, clock),
+        inject: [AppConfig, Keyring, Clock],
+      },
       Database,
       Transactor,
       Signals,

@@ -12,12 +12,11 @@ import {
   Min,
   ValidateBy,
 } from 'class-validator';
+import { ARTIFACT_TYPES, type ArtifactType } from '../../artifacts/index.js';
 import { PageInfo } from '../../kernel/pagination/page-info.dto.js';
 import { isStorableText } from '../../kernel/storable-text.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import {
-  ARTIFACT_TYPES,
-  type ArtifactType,
   EMPTY_ENVIRONMENT,
   EXECUTION_LOCATIONS,
   type ExecutionLocation,

@@ -12,6 +12,7 @@ import {
 import { Problem } from '../../kernel/errors/problem.js';
 import { Database } from '../../kernel/persistence/database.js';
 import { type AgentConfig, resolveAgentConfig, workerHostOf } from '../domain/agent-config.js';
+import type { AgentSkill } from '../domain/agent-skill.js';
 import { TRANSCRIPT_FORMATS_BY_HARNESS } from '../domain/conversation.js';
 import { ConversationRepository } from '../persistence/conversation.repository.js';
 import { complaintAbout } from '../domain/metadata.js';
@@ -116,6 +117,7 @@ export class PrepareRun {
       executorUid: agent?.uid ?? caller.uid,
       source: request.source,
       config,
+      skill,
       metadata,
       mode: request.mode,
       interactive: request.interactive,
@@ -257,14 +259,14 @@ export class PrepareRun {
     caller: AccountCaller,
     skill: string | undefined,
     config: AgentConfig,
-  ): Promise<{ name: string } | undefined> {
+  ): Promise<AgentSkill | undefined> {
     if (skill === undefined) return undefined;
     const resolved = await this.resolveSkill.execute(caller, skill, config.environment_id);
     switch (resolved.outcome) {
       case 'found':
         config.skill_spec = resolved.spec;
         config.base_prompt = [config.base_prompt, resolved.body].filter(Boolean).join('\n\n');
-        return resolved;
+        return { name: resolved.name, description: resolved.description, full_path: resolved.fullPath };
       case 'ambiguous':
         throw invalid('skill', `names several skills; choose one of ${resolved.candidates.join(', ')}`);
       case 'not_found':
