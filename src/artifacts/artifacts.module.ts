@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ArtifactsController } from './api/artifacts.controller.js';
+import { StorageController } from './api/storage.controller.js';
+import { FindOrphanObjects } from './application/find-orphan-objects.js';
 import { OpenUpload } from './application/open-upload.js';
 import { PublishArtifact } from './application/publish-artifact.js';
 import { ReadArtifact } from './application/read-artifact.js';
@@ -13,7 +15,7 @@ import { SnapshotRepository } from './persistence/snapshot.repository.js';
 
 /** What runs leave behind. `ArtifactRuns` is bound by the runs module, for the whole application. */
 @Module({
-  controllers: [ArtifactsController],
+  controllers: [ArtifactsController, StorageController],
   providers: [
     ReportArtifact,
     OpenUpload,
@@ -22,6 +24,7 @@ import { SnapshotRepository } from './persistence/snapshot.repository.js';
     RunArtifacts,
     Snapshots,
     SweepArtifacts,
+    FindOrphanObjects,
     ArtifactReadModel,
     ArtifactRepository,
     SnapshotRepository,

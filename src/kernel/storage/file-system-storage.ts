@@ -108,18 +108,14 @@ export class FileSystemStorage extends ObjectStorage {
     }
   }
 
-  /** Removes what was being written when its process died: it has not grown for so long. */
-  async sweepTemporaryFiles(olderThanMs: number): Promise<number> {
+  override async sweepUnfinished(olderThanMs: number): Promise<void> {
     const directory = join(this.root, TEMPORARY);
-    let removed = 0;
     for (const { name } of await entriesOf(directory)) {
       const path = join(directory, name);
       const file = await stat(path).catch(ifMissing(undefined));
       if (file === undefined || file.mtimeMs > this.clock.now().getTime() - olderThanMs) continue;
       await rm(path, { force: true });
-      removed += 1;
     }
-    return removed;
   }
 
   override downloadUrl(key: string, { filename, contentType, origin }: DownloadOptions): Promise<string> {

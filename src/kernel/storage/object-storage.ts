@@ -85,6 +85,9 @@ export abstract class ObjectStorage {
   /** Up to `limit` objects in the order of their keys, by code units, from the one behind `after` on. */
   abstract list(after: string | undefined, limit: number): Promise<ListedObject[]>;
 
+  /** Removes what was being written when its process died and has not grown for so long. */
+  abstract sweepUnfinished(olderThanMs: number): Promise<void>;
+
   /** A URL that works without a key until it expires, for this object alone. */
   abstract downloadUrl(key: string, options: DownloadOptions): Promise<string>;
 
