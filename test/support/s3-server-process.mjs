@@ -18,7 +18,7 @@ const server = new S3rver({
 server.middleware.unshift((ctx, next) => {
   // The second: the path of a bucket is signed with the slash at its end.
   if (/^\/[^/]+\/$/.test(ctx.path)) {
-    Object.defineProperty(ctx.state, 'vhost', { get: () => true, set: () => undefined });
+    ctx.state = new Proxy(ctx.state, { get: (state, name) => (name === 'vhost' ? true : state[name]) });
     ctx.mountPath = '/';
   }
   return next();
