@@ -6,6 +6,8 @@ import { ConversationsController } from './api/conversations.controller.js';
 import { EventStreams } from './api/event-stream.js';
 import { EventsController } from './api/events.controller.js';
 import { MessagesController } from './api/messages.controller.js';
+import { HandoffController } from './api/handoff.controller.js';
+import { RunPageController } from './api/run-page.controller.js';
 import { RunsController } from './api/runs.controller.js';
 import { CancelRun } from './application/cancel-run.js';
 import { CreateRun } from './application/create-run.js';
@@ -65,6 +67,7 @@ class PortsModule {}
     EventsController,
     MessagesController,
     HandoffController,
+    RunPageController,
   ],
   providers: [
     StartRun,

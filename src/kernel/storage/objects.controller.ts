@@ -91,7 +91,13 @@ export class ObjectsController {
     }
     // Left open when storing fails: the connection that the bytes come on is the one that the answer goes on.
     const body = request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
-    await this.storage.put(grant.key, body, grant.maxBytes, { once: grant.once });
+    try {
+      await this.storage.put(grant.key, body, grant.maxBytes, { once: grant.once });
+    } catch (error) {
+      // What is still under way is read and dropped: the connection serves the next request.
+      request.resume();
+      throw error;
+    }
   }
 
   private grant<Operation extends ObjectGrant['operation']>(

@@ -63,12 +63,18 @@ export async function writeSealed(
         inBlock = 0;
       }
     }
-    await file.appendFile(chunk);
+    await writeAll(file, chunk);
   }
   if (inBlock > 0) digests.push(block.digest());
-  await file.appendFile(sealOf(length, Buffer.concat(digests)));
+  await writeAll(file, sealOf(length, Buffer.concat(digests)));
   await file.sync();
   return length;
+}
+
+async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    done += (await file.write(bytes, done, bytes.length - done)).bytesWritten;
+  }
 }
 
 function sealOf(length: number, digests: Buffer): Buffer {
