@@ -13,7 +13,6 @@ import { CancelRun } from './application/cancel-run.js';
 import { CreateRun } from './application/create-run.js';
 import { EventFeed } from './application/event-feed.js';
 import { ExchangeMessages } from './application/exchange-messages.js';
-import { HandoffController } from './api/handoff.controller.js';
 import { DescribeRuns } from './application/describe-runs.js';
 import { FollowUpRun } from './application/follow-up-run.js';
 import { ForgetEvents } from './application/forget-events.js';

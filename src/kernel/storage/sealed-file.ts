@@ -72,7 +72,7 @@ export async function writeSealed(
 }
 
 async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
-  for (let done = 0; done < bytes.length; ) {
+  for (let done = 0; done < bytes.length;) {
     done += (await file.write(bytes, done, bytes.length - done)).bytesWritten;
   }
 }
