@@ -141,6 +141,11 @@ describe('a report', () => {
       { reference_type: 'issue', url: 'https://a.example', metadata: 'x' },
       'data.metadata',
     ],
+    [
+      'EXTERNAL_REFERENCE',
+      { reference_type: 'issue', url: 'https://a.example', metadata: { x: 'x'.repeat(16_400) } },
+      'data.metadata',
+    ],
     ['PLAN', { title: 'x' }, 'data.document_uid'],
     ['PLAN', { document_uid: '' }, 'data.document_uid'],
     ['FILE', { artifact_uid: 'x', filepath: 'a' }, 'data.artifact_uid'],

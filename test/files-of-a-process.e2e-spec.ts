@@ -103,7 +103,7 @@ async function digestOf(body: AsyncIterable<Uint8Array>): Promise<string> {
 describe('the service', () => {
   it('takes and gives 100 MiB while its memory grows by less than 32 MiB', async () => {
     const agent = await startRun();
-    const content = randomBytes(100 * MEBIBYTE) as Buffer<ArrayBuffer>;
+    const content = randomBytes(100 * MEBIBYTE);
     const digest = createHash('sha256').update(content).digest('hex');
     // The heap of a process that has just started grows to the size that it works with: none of the transfer's.
     const first = await openUpload(agent);
@@ -129,7 +129,7 @@ describe('the service', () => {
   it('gives 200 readers their files at once, and goes on answering', async () => {
     const agent = await startRun();
     const { uid, url } = await openUpload(agent);
-    const content = randomBytes(2 * MEBIBYTE) as Buffer<ArrayBuffer>;
+    const content = randomBytes(2 * MEBIBYTE);
     const digest = createHash('sha256').update(content).digest('hex');
     await put(url, content);
     await report(agent, uid);
@@ -169,7 +169,7 @@ describe('the service', () => {
     expect((await put(small.url, 'small')).status).toBe(200);
     const before = await temporaryFiles();
     const large = await openUpload(agent);
-    const refused = await put(large.url, randomBytes(4 * MEBIBYTE) as Buffer<ArrayBuffer>);
+    const refused = await put(large.url, randomBytes(4 * MEBIBYTE));
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
     expect(await refused.json()).toMatchObject({
       error_code: 'resource_unavailable',

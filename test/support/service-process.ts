@@ -22,10 +22,11 @@ export class ServiceProcess {
   static async start(environment: Record<string, string>, limits = ''): Promise<ServiceProcess> {
     const port = environment.PORT ?? String(await freePort());
     const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env;
+    const script = ['scripts/start.mjs'];
     const limited = `ulimit ${limits} && exec "$0" "$@"`;
-    const [command, ...before] =
-      limits === '' ? [process.execPath] : ['bash', '-c', limited, process.execPath];
-    const child = spawn(command ?? '', [...before, 'scripts/start.mjs'], {
+    const [command, args] =
+      limits === '' ? [process.execPath, script] : ['bash', ['-c', limited, process.execPath, ...script]];
+    const child = spawn(command, args, {
       cwd: ROOT,
       env: {
         PATH,

@@ -165,7 +165,7 @@ export class ArtifactItemResponse {
   created_at: string;
 
   /** What is known of it, by type. */
-  @ApiProperty({ oneOf: ITEMS.map((item) => ({ $ref: getSchemaPath(item) })) })
+  @ApiProperty({ anyOf: ITEMS.map((item) => ({ $ref: getSchemaPath(item) })) })
   data: PlanItem | PullRequestItem | ScreenshotItem | FileItem | ExternalReferenceItem;
 }
 

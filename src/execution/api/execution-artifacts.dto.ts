@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
 import { plainToInstance, Transform, Type } from 'class-transformer';
 import {
@@ -11,6 +12,7 @@ import {
   IsString,
   IsUUID,
   MaxLength,
+  ValidateBy,
   ValidateNested,
 } from 'class-validator';
 import {
@@ -27,10 +29,24 @@ import { UploadTargetDto } from './harness-support.dto.js';
 const MAX_NAME = 256;
 const MAX_TITLE = 1_000;
 const MAX_URL = 2_048;
-const MAX_DESCRIPTION = 10_000;
-const MAX_PATH = 4_096;
+const MAX_DESCRIPTION = 2_000;
+const MAX_PATH = 1_024;
+const MAX_METADATA = 16_384;
 const MAX_PLAN = 1_000_000;
 const MAX_SNAPSHOT_FILES = 25;
+
+/** The property is an object that is short as JSON. */
+const IsSmallObject = (): PropertyDecorator =>
+  applyDecorators(
+    IsObject(),
+    ValidateBy({
+      name: 'isSmall',
+      validator: {
+        validate: (value: unknown) => JSON.stringify(value).length <= MAX_METADATA,
+        defaultMessage: () => `must be at most ${String(MAX_METADATA)} characters of JSON`,
+      },
+    }),
+  );
 
 /** A plan. */
 @TolerateUnknownFields()
@@ -140,11 +156,11 @@ export class ExternalReferenceReportDto {
   title?: string;
 
   /**
-   * What else is known of it.
+   * What else is known of it: at most 16 KB as JSON, since lists of runs show it.
    * @example { "state": "open" }
    */
   @IsOptional()
-  @IsObject()
+  @IsSmallObject()
   metadata?: Record<string, unknown>;
 }
 
@@ -258,7 +274,7 @@ export class ReportArtifactRequestDto {
   @IsObject()
   @ValidateNested()
   @ApiProperty({
-    oneOf: Object.values(REPORTS).map((report) => ({ $ref: getSchemaPath(report) })),
+    anyOf: Object.values(REPORTS).map((report) => ({ $ref: getSchemaPath(report) })),
     example: { url: 'https://github.com/acme/shop/pull/7', branch: 'fix-checkout' },
   })
   data: InstanceType<(typeof REPORTS)[ArtifactType]>;
