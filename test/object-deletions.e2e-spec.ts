@@ -49,7 +49,7 @@ const sweeperOn = (other: Partial<ObjectStorage>): SweepObjects =>
 const due = async (): Promise<string[]> =>
   (
     await server.dataSource.query<{ object_key: string }[]>(
-      'SELECT object_key FROM object_deletions WHERE due_at <= now()',
+      'SELECT object_key FROM object_deletions WHERE due_at <= now()::timestamptz(3)',
     )
   ).map((row) => row.object_key);
 

@@ -11,7 +11,7 @@ export class ObjectDeletions {
   async take(tx: Tx, limit: number): Promise<{ taken: number; keys: string[] }> {
     const rows = await tx.query<{ object_key: string; is_named: boolean }>(
       `DELETE FROM object_deletions WHERE object_key IN (
-         SELECT object_key FROM object_deletions WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+         SELECT object_key FROM object_deletions WHERE due_at <= now()::timestamptz(3) ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
        RETURNING object_key,
                  EXISTS (SELECT 1 FROM object_references r WHERE r.object_key = object_deletions.object_key) AS is_named`,
       [limit],
