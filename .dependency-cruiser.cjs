@@ -8,7 +8,7 @@ const EDGES = {
   identities: [],
   catalog: [],
   artifacts: [],
-  runs: ['catalog'],
+  runs: ['catalog', 'artifacts'],
   scores: ['runs', 'artifacts'],
   schedules: ['runs', 'catalog'],
   webhooks: ['catalog'],
@@ -20,7 +20,7 @@ const OPEN_TO_ALL = ['kernel', 'config', 'identities'];
 const WHY = {
   identities: 'every other context depends on identities, so it depends on kernel and config alone.',
   artifacts:
-    'what artifacts needs to know of a run it asks through a port of its own, which the caller implements.',
+    'what artifacts needs to know of a run it asks through a port of its own, which runs implements.',
   runs: 'runs knows none of its callers: give the callers a port or an event in src/runs/index.ts instead.',
 };
 

@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
+import { ArtifactsModule } from './artifacts/index.js';
 import { AutomationsModule } from './automations/index.js';
 import { CatalogModule } from './catalog/index.js';
 import { ExecutionModule } from './execution/index.js';
@@ -19,6 +20,7 @@ export class AppModule {
         KernelModule.for(foundation),
         IdentitiesModule,
         CatalogModule,
+        ArtifactsModule,
         RunsModule,
         ExecutionModule,
         WebhooksModule,

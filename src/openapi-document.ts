@@ -19,6 +19,7 @@ export function openApiDocument(app: NestExpressApplication): OpenAPIObject {
     .addTag('Events', 'What happens to runs, in one order over all of them')
     .addTag('Schedules', 'Run agents at certain times')
     .addTag('Conversations', 'What agents said and did')
+    .addTag('Artifacts', 'What runs left behind')
     .addTag('Account', 'Who calls, and with which keys')
     .addTag('Teams', 'Users, teams and their members')
     .addTag('Agent identities', 'The agents that runs are executed as')

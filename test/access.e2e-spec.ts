@@ -102,6 +102,11 @@ beforeAll(async () => {
     .runner(assignment)
     .call('POST', 'harness-support/external-conversation', { format: 'claude_code_cli' });
 
+  const reported = await worker.runner(assignment).call('POST', 'harness-support/report-artifact', {
+    artifact_type: 'PLAN',
+    data: { document_uid: 'plan', content: 'One' },
+  });
+
   const environment = await make('/v1/agent/environments', { name: 'Shop' });
   const share = await make(`/v1/agent/environments/${environment.uid ?? ''}/shares`, { kind: 'link' });
   await make('/v1/secrets', { name: 'A_SECRET', value: 'a-value', team: true });
@@ -125,6 +130,7 @@ beforeAll(async () => {
   const messages = await server.call('GET', `/v1/agent/messages/${run_id ?? ''}`, undefined, admin.headers);
   set('/v1/agent/messages/{runId}', run_id);
   set('/v1/agent/messages/{messageId}', (messages.body as { message_id: string }[])[0]?.message_id);
+  set('/v1/agent/artifacts/{artifactUid}', (reported.body as { artifact_uid: string }).artifact_uid);
   set(
     '/v1/agent/conversations/{conversationId}',
     (opened.body as { conversation_id: string }).conversation_id,

@@ -109,7 +109,7 @@ it('starts one run for each match, whatever statement it crashes at', async () =
     );
     expect({ statement, runs: runs.length }).toEqual({ statement, runs: 2 });
     for (const { object_key } of runs)
-      expect(await server.app.get(ObjectStorage).exists(object_key)).toBe(true);
+      expect(await server.app.get(ObjectStorage).stat(object_key)).toBeDefined();
     const { rows: settled } = await admin.query<{ run_id: string }>(
       `SELECT run_id FROM delivery_evaluations WHERE delivery_id = $1 AND outcome = 'matched' ORDER BY run_id`,
       [delivery],

@@ -176,6 +176,11 @@ describe('a run that is executed as an agent identity', () => {
           skill_spec: 'acme/shop:skills/release/SKILL.md',
           base_prompt: 'You release the shop.\n\nCut a release.',
         },
+        agent_skill: {
+          name: 'release',
+          description: 'Releases the shop.',
+          full_path: 'skills/release/SKILL.md',
+        },
       });
       const { body } = await asMember('GET', '/agent?sort_by=last_run');
       expect(JSON.stringify(body)).toContain('last_run_timestamp');

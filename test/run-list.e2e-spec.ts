@@ -45,6 +45,7 @@ async function insert(runs: (Partial<RunToInsert> & Partial<Columns>)[]): Promis
     title: 'A run',
     prompt: 'Do something',
     agent_config: {},
+    agent_skill: null,
     team_uid: team,
     owner_uid: null,
     creator_uid: member.uid,

@@ -102,6 +102,11 @@ export interface Secrets {
   secrets: Secret[];
 }
 
+export interface OrphanObjects {
+  objects: { key: string; size_bytes: number; modified_at: string }[];
+  page_info: { has_next_page: boolean; next_cursor?: string };
+}
+
 export interface Environments {
   environments: {
     uid: string;

@@ -4,6 +4,7 @@ import { addDefinitionCommands } from './commands/definition-commands.js';
 import { addReadCommands } from './commands/read-commands.js';
 import { addRunCommands } from './commands/run-commands.js';
 import { addSecretCommands } from './commands/secret-commands.js';
+import { addStorageCommands } from './commands/storage-commands.js';
 import { Session } from './session.js';
 import type { Terminal } from './terminal.js';
 
@@ -34,5 +35,6 @@ Exit codes: 0 done, 1 refused or not achieved, 2 wrong use, 3 no answer, 130 int
   addSecretCommands(program, session);
   addApiKeyCommands(program, session);
   addDefinitionCommands(program, session);
+  addStorageCommands(program, session);
   return program;
 }

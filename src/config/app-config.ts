@@ -2,6 +2,18 @@
 export const ROLES = ['api', 'ingress', 'evaluator', 'scheduler', 'dispatcher', 'sweeper'] as const;
 export type Role = (typeof ROLES)[number];
 
+/** A bucket of S3, or of anything that speaks its protocol. */
+export interface S3Config {
+  readonly bucket: string;
+  /** Undefined = Amazon's own, by the region. */
+  readonly endpoint: string | undefined;
+  readonly region: string;
+  /** Undefined = those of the environment, as the AWS SDK finds them. */
+  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
+  /** Whether the bucket stands in the path of URLs, not in the host name. */
+  readonly forcePathStyle: boolean;
+}
+
 /**
  * The whole configuration, parsed once at start and frozen. It is also the injection token.
  * What each value is called in the environment, its default and its bounds stand in `parse-config.ts`.
@@ -29,6 +41,8 @@ export abstract class AppConfig {
   abstract readonly roles: ReadonlySet<Role>;
   /** Runs that the built-in worker executes at a time; 0 = no built-in worker. */
   abstract readonly workerSlots: number;
+  /** Where objects lie; undefined = in the data directory. */
+  abstract readonly s3: S3Config | undefined;
   abstract readonly downloadUrlTtlSeconds: number;
   /** How long an assigned run may stay unclaimed before it is queued again. */
   abstract readonly claimDeadlineSeconds: number;

@@ -49,10 +49,29 @@ describe('parseConfig', () => {
     ['ROLES', 'api,hunter2'],
     ['LEASE_SECONDS', '90001'],
     ['LOG_LEVEL', 'hunter2'],
+    ['S3_BUCKET', 'hunter2/'],
+    ['S3_FORCE_PATH_STYLE', 'hunter2'],
   ])('names %s when it is wrong and keeps its value to itself', (variable, value) => {
     const problems = problemsOf({ [variable]: value });
     expect(problems.map((problem) => problem.variable)).toEqual([variable]);
     expect(JSON.stringify(problems)).not.toContain(value);
+  });
+
+  it('takes the S3 settings together or not at all', () => {
+    const keys = { S3_ACCESS_KEY_ID: 'AKIA', S3_SECRET_ACCESS_KEY: 'hunter2' };
+    const named = (environment: Record<string, string>) =>
+      problemsOf(environment).map((problem) => problem.variable);
+    expect(parseConfig({}).s3).toBeUndefined();
+    expect(parseConfig({ S3_BUCKET: 'mill', S3_REGION: 'eu-west-1', ...keys }).s3).toEqual({
+      bucket: 'mill',
+      region: 'eu-west-1',
+      endpoint: undefined,
+      credentials: { accessKeyId: 'AKIA', secretAccessKey: 'hunter2' },
+      forcePathStyle: false,
+    });
+    expect(named(keys)).toEqual(['S3_BUCKET']);
+    expect(named({ S3_BUCKET: 'mill', S3_ACCESS_KEY_ID: 'AKIA' })).toEqual(['S3_SECRET_ACCESS_KEY']);
+    expect(named({ S3_BUCKET: 'mill', S3_SECRET_ACCESS_KEY: 'hunter2' })).toEqual(['S3_ACCESS_KEY_ID']);
   });
 
   it('names every wrong variable at once', () => {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { type AppConfig, ROLES } from './app-config.js';
+import { type AppConfig, ROLES, type S3Config } from './app-config.js';
 
 /** A configuration that cannot be used. The message names each variable and its rule, never a value: it may be a secret. */
 export class InvalidConfigError extends Error {
@@ -53,6 +53,15 @@ const environmentSchema = z.object({
     .pipe(z.array(z.enum(ROLES, `must be a list of ${ROLES.join(', ')}`)).min(1))
     .default([...ROLES]),
   WORKER_SLOTS: wholeNumber(0, 1000).default(2),
+  S3_BUCKET: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$/, 'must be the name of a bucket')
+    .optional(),
+  S3_ENDPOINT: url(['http:', 'https:'], 'must be an http or https URL').optional(),
+  S3_REGION: z.string().default('us-east-1'),
+  S3_ACCESS_KEY_ID: z.string().optional(),
+  S3_SECRET_ACCESS_KEY: z.string().optional(),
+  S3_FORCE_PATH_STYLE: z.enum(['true', 'false'], 'must be true or false').default('false'),
   DOWNLOAD_URL_TTL_SECONDS: wholeNumber(1, 604_800).default(900),
   CLAIM_DEADLINE_SECONDS: wholeNumber(1, 3600).default(45),
   LEASE_SECONDS: wholeNumber(1, 86_400).default(300),
@@ -102,6 +111,7 @@ export function parseConfig(environment: Record<string, string | undefined>): Ap
     ]);
   }
   const publicUrl = withoutTrailingSlash(values.PUBLIC_URL ?? `http://localhost:${String(values.PORT)}`);
+  const s3 = s3ConfigOf(values);
   return Object.freeze({
     production,
     port: values.PORT,
@@ -116,6 +126,7 @@ export function parseConfig(environment: Record<string, string | undefined>): Ap
     bootstrapApiKey: values.BOOTSTRAP_API_KEY,
     roles: new Set(values.ROLES),
     workerSlots: values.WORKER_SLOTS,
+    s3,
     downloadUrlTtlSeconds: values.DOWNLOAD_URL_TTL_SECONDS,
     claimDeadlineSeconds: values.CLAIM_DEADLINE_SECONDS,
     leaseSeconds: values.LEASE_SECONDS,
@@ -132,5 +143,31 @@ export function parseConfig(environment: Record<string, string | undefined>): Ap
     modelsFile: values.MODELS_FILE,
     metadataFiltering: values.METADATA_FILTERING === 'on',
     logLevel: values.LOG_LEVEL,
+  });
+}
+
+/** @throws InvalidConfigError when only a part of what goes together is given */
+function s3ConfigOf(values: z.infer<typeof environmentSchema>): S3Config | undefined {
+  const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = values;
+  if (bucket === undefined) {
+    const given = [values.S3_ENDPOINT, accessKeyId, secretAccessKey].some((value) => value !== undefined);
+    if (!given) return undefined;
+    throw new InvalidConfigError([
+      { variable: 'S3_BUCKET', message: 'is required with the other S3 settings' },
+    ]);
+  }
+  if ((accessKeyId === undefined) !== (secretAccessKey === undefined)) {
+    const variable = accessKeyId === undefined ? 'S3_ACCESS_KEY_ID' : 'S3_SECRET_ACCESS_KEY';
+    throw new InvalidConfigError([{ variable, message: 'is required with its counterpart' }]);
+  }
+  return Object.freeze({
+    bucket,
+    endpoint: values.S3_ENDPOINT,
+    region: values.S3_REGION,
+    credentials:
+      accessKeyId === undefined || secretAccessKey === undefined
+        ? undefined
+        : Object.freeze({ accessKeyId, secretAccessKey }),
+    forcePathStyle: values.S3_FORCE_PATH_STYLE === 'true',
   });
 }

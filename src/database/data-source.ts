@@ -1,5 +1,11 @@
 import { DataSource } from 'typeorm';
 import {
+  ArtifactEntity,
+  ArtifactPlanVersionEntity,
+  ArtifactUploadEntity,
+  SnapshotFileEntity,
+} from '../artifacts/persistence/artifact.entities.js';
+import {
   AgentEntity,
   ApiKeyEntity,
   MembershipEntity,
@@ -12,6 +18,7 @@ import {
   EnvironmentShareEntity,
   SecretEntity,
 } from '../catalog/persistence/catalog.entities.js';
+import { ObjectDeletionEntity } from '../kernel/storage/object-deletion.entity.js';
 import { WorkerConnectionEntity } from '../execution/persistence/worker-connection.entity.js';
 import {
   ConversationEntity,
@@ -62,6 +69,7 @@ import { Webhooks1763683200011 } from './migrations/1763683200011-webhooks.js';
 import { WebhookDeliveries1763683200012 } from './migrations/1763683200012-webhook-deliveries.js';
 import { Automations1763683200016 } from './migrations/1763683200016-automations.js';
 import { Schedules1763683200015 } from './migrations/1763683200015-schedules.js';
+import { Artifacts1763683200014 } from './migrations/1763683200014-artifacts.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -119,6 +127,11 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       ScheduleEntity,
       CronTriggerEntity,
       CronTickEntity,
+      ArtifactEntity,
+      ArtifactPlanVersionEntity,
+      ArtifactUploadEntity,
+      SnapshotFileEntity,
+      ObjectDeletionEntity,
     ],
     migrations: [
       Identities1763683200001,
@@ -135,6 +148,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       WebhookDeliveries1763683200012,
       Schedules1763683200015,
       Automations1763683200016,
+      Artifacts1763683200014,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

@@ -19,6 +19,9 @@ afterAll(async () => {
 
 const connect = ({ url }: TestDatabase) => createDataSource({ url, poolSize: 2 }).initialize();
 
+/** TypeORM knows of no triggers, functions and views. */
+const IN_SQL_ALONE = /^(trigger|function|v|column object_references\.)/;
+
 describe('the migrations', () => {
   it('make the schema that the entities describe', async () => {
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
@@ -35,7 +38,7 @@ describe('the migrations', () => {
         indices.filter((index) => !index.synchronize).map((index) => index.name),
       );
       const schema = (await describeSchema(dataSource)).filter(
-        (line) => !indescribable.some((name) => line.includes(` ${name} `)),
+        (line) => !IN_SQL_ALONE.test(line) && !indescribable.some((name) => line.includes(` ${name} `)),
       );
       expect(schema).toEqual(await describeSchema(otherSource));
     } finally {

@@ -1,7 +1,9 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
+import { ArtifactsModule } from '../artifacts/index.js';
 import { CatalogModule } from '../catalog/index.js';
 import { Metrics } from '../kernel/observability/metrics.js';
 import { RunsModule } from '../runs/index.js';
+import { ExecutionArtifactsController } from './api/execution-artifacts.controller.js';
 import { ExecutionEventsController } from './api/execution-events.controller.js';
 import { HarnessSupportController } from './api/harness-support.controller.js';
 import { WorkerSocketServer } from './api/worker-socket.server.js';
@@ -13,6 +15,7 @@ import { HandOverMessages } from './application/hand-over-messages.js';
 import { KeepTranscript } from './application/keep-transcript.js';
 import { ReceiveWorkerMessage } from './application/receive-worker-message.js';
 import { ReadExecution } from './application/read-execution.js';
+import { ReportArtifacts } from './application/report-artifacts.js';
 import { ReportExecution } from './application/report-execution.js';
 import { SweepExecutions } from './application/sweep-executions.js';
 import { WorkerConnections } from './application/worker-connections.js';
@@ -20,8 +23,8 @@ import { WorkerSessions } from './application/worker-sessions.js';
 import { WorkerConnectionRepository } from './persistence/worker-connection.repository.js';
 
 @Module({
-  imports: [RunsModule, CatalogModule],
-  controllers: [HarnessSupportController, ExecutionEventsController],
+  imports: [RunsModule, CatalogModule, ArtifactsModule],
+  controllers: [HarnessSupportController, ExecutionArtifactsController, ExecutionEventsController],
   providers: [
     WorkerConnections,
     WorkerConnectionRepository,
@@ -37,6 +40,7 @@ import { WorkerConnectionRepository } from './persistence/worker-connection.repo
     HandOverMessages,
     KeepTranscript,
     ReportExecution,
+    ReportArtifacts,
   ],
 })
 export class ExecutionModule implements OnModuleInit {

@@ -12,11 +12,13 @@ export {
 } from './api/agent-settings.dto.js';
 export { bearerToken } from './api/access.guard.js';
 export {
+  AnonymousOr,
   callerOf,
   CurrentAccount,
   CurrentCaller,
   CurrentExecution,
   CurrentUser,
+  OptionalCaller,
   RequirePermission,
 } from './api/require-permission.js';
 export { AgentIdentities, type ExecutingAgent } from './application/agent-identities.js';

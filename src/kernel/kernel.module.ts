@@ -16,8 +16,10 @@ import { Transactor } from './persistence/transactor.js';
 import { Keyring } from './security/keyring.js';
 import { SecretBox } from './security/secret-box.js';
 import { FileSystemStorage } from './storage/file-system-storage.js';
+import { ObjectDeletions } from './storage/object-deletions.js';
 import { ObjectStorage } from './storage/object-storage.js';
 import { ObjectsController } from './storage/objects.controller.js';
+import { SweepObjects } from './storage/sweep-objects.js';
 
 /** What the application is built on: made before it starts and handed in. */
 export interface Foundation {
@@ -45,11 +47,22 @@ export class KernelModule {
       },
       { provide: Clock, useValue: foundation.clock },
       { provide: SharedClock, useValue: foundation.sharedClock ?? new DatabaseClock() },
-      { provide: ObjectStorage, useClass: FileSystemStorage },
+      {
+        provide: ObjectStorage,
+        useFactory: async (config: AppConfig, keyring: Keyring, clock: Clock): Promise<ObjectStorage> => {
+          if (config.s3 === undefined) return new FileSystemStorage(config, keyring, clock);
+          // Loaded only where it is used: the SDK is larger than all else.
+          const { S3Storage } = await import('./storage/s3-storage.js');
+          return new S3Storage(config.s3, config);
+        },
+        inject: [AppConfig, Keyring, Clock],
+      },
       Database,
       Transactor,
       Signals,
       JobQueue,
+      ObjectDeletions,
+      SweepObjects,
       Metrics,
       Readiness,
       ProblemFilter,

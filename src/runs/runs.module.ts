@@ -1,16 +1,20 @@
 import { Global, Module, type OnModuleInit } from '@nestjs/common';
+import { ArtifactRuns, ArtifactsModule } from '../artifacts/index.js';
 import { CatalogModule, EnvironmentRuns, SkillRuns } from '../catalog/index.js';
 import { Metrics } from '../kernel/observability/metrics.js';
 import { ConversationsController } from './api/conversations.controller.js';
 import { EventStreams } from './api/event-stream.js';
 import { EventsController } from './api/events.controller.js';
 import { MessagesController } from './api/messages.controller.js';
+import { HandoffController } from './api/handoff.controller.js';
+import { RunPageController } from './api/run-page.controller.js';
 import { RunsController } from './api/runs.controller.js';
 import { CancelRun } from './application/cancel-run.js';
 import { ConfigureRun } from './application/configure-run.js';
 import { CreateRun } from './application/create-run.js';
 import { EventFeed } from './application/event-feed.js';
 import { ExchangeMessages } from './application/exchange-messages.js';
+import { DescribeRuns } from './application/describe-runs.js';
 import { FollowUpRun } from './application/follow-up-run.js';
 import { ForgetEvents } from './application/forget-events.js';
 import { GetRun } from './application/get-run.js';
@@ -19,10 +23,12 @@ import { NormaliseConversation } from './application/normalise-conversation.js';
 import { PrepareRun } from './application/prepare-run.js';
 import { ReadConversation } from './application/read-conversation.js';
 import { ReadEvents } from './application/read-events.js';
+import { ReadHandoff } from './application/read-handoff.js';
 import { ReleaseIdempotencyKeys } from './application/release-idempotency-keys.js';
 import { RunLifecycle } from './application/run-lifecycle.js';
 import { StartRun } from './application/start-run.js';
 import { StoreAttachments } from './application/store-attachments.js';
+import { ArtifactRunsAdapter } from './persistence/artifact-runs.js';
 import { AttachmentRepository } from './persistence/attachment.repository.js';
 import { ConversationRepository } from './persistence/conversation.repository.js';
 import { EnvironmentRunsReadModel } from './persistence/environment-runs.js';
@@ -40,20 +46,29 @@ import { RunRepository } from './persistence/run.repository.js';
 import { SkillRunsReadModel } from './persistence/skill-runs.js';
 import { WaitingRuns } from './persistence/waiting-runs.js';
 
-/** Binds the ports of the catalogue that runs implements, for the whole application: the catalogue does not import runs. */
+/** Binds the ports of other contexts that runs implements, for the whole application: those contexts do not import runs. */
 @Global()
 @Module({
   providers: [
+    RunSearch,
+    { provide: ArtifactRuns, useClass: ArtifactRunsAdapter },
     { provide: EnvironmentRuns, useClass: EnvironmentRunsReadModel },
     { provide: SkillRuns, useClass: SkillRunsReadModel },
   ],
-  exports: [EnvironmentRuns, SkillRuns],
+  exports: [ArtifactRuns, EnvironmentRuns, SkillRuns],
 })
-class CatalogPortsModule {}
+class PortsModule {}
 
 @Module({
-  imports: [CatalogPortsModule, CatalogModule],
-  controllers: [RunsController, ConversationsController, EventsController, MessagesController],
+  imports: [PortsModule, CatalogModule, ArtifactsModule],
+  controllers: [
+    RunsController,
+    ConversationsController,
+    EventsController,
+    MessagesController,
+    HandoffController,
+    RunPageController,
+  ],
   providers: [
     StartRun,
     PrepareRun,
@@ -63,6 +78,8 @@ class CatalogPortsModule {}
     CreateRun,
     ListRuns,
     GetRun,
+    DescribeRuns,
+    ReadHandoff,
     CancelRun,
     FollowUpRun,
     ReadConversation,

@@ -14,11 +14,19 @@ export class ServiceProcess {
     private readonly lines: string[],
   ) {}
 
-  /** Resolves when it has printed that it is ready. */
-  static async start(environment: Record<string, string>): Promise<ServiceProcess> {
+  /**
+   * Resolves when it has printed that it is ready.
+   *
+   * @param limits of bash's `ulimit`, such as `-f 2048`: no file grows beyond 2 MiB
+   */
+  static async start(environment: Record<string, string>, limits = ''): Promise<ServiceProcess> {
     const port = environment.PORT ?? String(await freePort());
     const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env;
-    const child = spawn(process.execPath, ['scripts/start.mjs'], {
+    const script = ['scripts/start.mjs'];
+    const limited = `ulimit ${limits} && exec "$0" "$@"`;
+    const [command, args] =
+      limits === '' ? [process.execPath, script] : ['bash', ['-c', limited, process.execPath, ...script]];
+    const child = spawn(command, args, {
       cwd: ROOT,
       env: {
         PATH,

@@ -14,7 +14,7 @@ import type { Problem } from '../../kernel/errors/problem.js';
 import type { LaunchableAutomation } from '../persistence/automation.repository.js';
 
 /** What all runs of an automation have in common. */
-export type RunTemplate = Pick<NewRun, 'title' | 'owner' | 'creatorUid' | 'executorUid' | 'config'>;
+export type RunTemplate = Pick<NewRun, 'title' | 'owner' | 'creatorUid' | 'executorUid' | 'config' | 'skill'>;
 
 export type TemplateOutcome =
   { outcome: 'configured'; template: RunTemplate } | { outcome: 'refused'; problem: Problem };
@@ -70,12 +70,13 @@ function orderOf(automation: LaunchableAutomation): RunOrder {
   };
 }
 
-function templateOf(automation: LaunchableAutomation, { agent, config }: ConfiguredRun): RunTemplate {
+function templateOf(automation: LaunchableAutomation, { agent, config, skill }: ConfiguredRun): RunTemplate {
   return {
     title: automation.name,
     owner: ownerOf(automation),
     creatorUid: automation.lastEditorUid,
     executorUid: agent?.uid ?? automation.lastEditorUid,
     config,
+    skill,
   };
 }

@@ -35,10 +35,7 @@ export class PrepareMatchRuns {
   ) {}
 
   /** Never throws. */
-  async execute(
-    automationUid: string,
-    matches: ClaimedMatch[],
-  ): Promise<PreparedMatch[]> {
+  async execute(automationUid: string, matches: ClaimedMatch[]): Promise<PreparedMatch[]> {
     try {
       const [automation] = await this.automations.launchable(this.database, [automationUid]);
       if (!automation?.enabled) {

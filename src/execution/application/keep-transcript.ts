@@ -35,7 +35,7 @@ export class KeepTranscript {
   async storedUrl(execution: ExecutionRef, origin: string): Promise<string | undefined> {
     await this.lease.renew(execution);
     const key = (await this.conversations.ofRun(this.database, execution.runId))?.transcript_key;
-    if (!key || !(await this.storage.exists(key))) return undefined;
+    if (!key || (await this.storage.stat(key)) === undefined) return undefined;
     return this.storage.downloadUrl(key, {
       filename: 'transcript.jsonl',
       contentType: 'application/x-ndjson',

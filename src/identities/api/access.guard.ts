@@ -34,15 +34,18 @@ export class AccessGuard implements CanActivate {
   }
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const access = this.reflector.getAllAndOverride<Permission | 'public' | undefined>(ACCESS, [
-      context.getHandler(),
-      context.getClass(),
-    ]);
-    if (access === 'public') return true;
-    if (access === undefined)
+    const declared = this.reflector.getAllAndOverride<
+      Permission | 'public' | { anonymousOr: Permission } | undefined
+    >(ACCESS, [context.getHandler(), context.getClass()]);
+    if (declared === 'public') return true;
+    if (declared === undefined)
       throw new Problem('not_authorized', { detail: 'The route grants access to nobody' });
     const http = context.switchToHttp();
     const request = http.getRequest<AuthenticatedRequest>();
+    const takesAnonymous = typeof declared === 'object';
+    // An empty header is what a client sends that has no key.
+    if (takesAnonymous && !request.get('authorization')) return true;
+    const access = takesAnonymous ? declared.anonymousOr : declared;
     const response = http.getResponse<Response>();
     const authentication = this.identify(request);
     // A key that is remembered costs no promise: on a small route those would be most of the guard's work.

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsString, Matches, MaxLength, ValidateBy } from 'class-validator';
+import { ValidateBy } from 'class-validator';
+import { IsFileName, IsMediaType } from '../../kernel/http/file-fields.js';
 import type { NewAttachment } from '../application/store-attachments.js';
 
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -10,22 +11,14 @@ export class AttachmentDto {
    * Its name, without a path: 1 to 255 characters, no slash, backslash or control character, not `.` or `..`.
    * @example "trace.log"
    */
-  @IsString()
-  @MaxLength(255)
-  @Matches(/^(?!\.\.?$)[^/\\\p{Cc}]+$/u, {
-    message: 'file_name must be a name without slashes, backslashes and control characters',
-  })
+  @IsFileName()
   file_name: string;
 
   /**
    * Its media type.
    * @example "text/plain"
    */
-  @IsString()
-  @MaxLength(255)
-  @Matches(/^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+(; ?[A-Za-z0-9_.-]+=[A-Za-z0-9_.-]+)*$/, {
-    message: 'mime_type must be a media type such as text/plain',
-  })
+  @IsMediaType()
   mime_type: string;
 
   /**

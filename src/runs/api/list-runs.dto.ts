@@ -13,12 +13,11 @@ import {
   ValidateBy,
 } from 'class-validator';
 import { IsTimestamp, parseTimestamp } from '../../kernel/http/timestamp.js';
+import { ARTIFACT_TYPES, type ArtifactType } from '../../artifacts/index.js';
 import { PageInfo } from '../../kernel/pagination/page-info.dto.js';
 import { isStorableText } from '../../kernel/storable-text.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import {
-  ARTIFACT_TYPES,
-  type ArtifactType,
   EMPTY_ENVIRONMENT,
   EXECUTION_LOCATIONS,
   type ExecutionLocation,

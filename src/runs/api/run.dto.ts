@@ -1,5 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ScopeResponse, PrincipalResponse, type Principal } from '../../identities/index.js';
+import { ArtifactItemResponse, toArtifactItem } from '../../artifacts/index.js';
+import { ScopeResponse, PrincipalResponse } from '../../identities/index.js';
+import type { RunSurroundings } from '../application/describe-runs.js';
+import type { AgentSkill } from '../domain/agent-skill.js';
 import { RUN_MODES, type RunMode } from '../domain/run-mode.js';
 import { isCancellableType, RUN_SOURCES, type RunSource } from '../domain/run-source.js';
 import { RUN_STATE_MACHINE, type RunState } from '../domain/run-state.js';
@@ -61,6 +64,27 @@ export class RunScheduleResponse {
    * @example "0 9 * * 1-5"
    */
   cron_schedule: string;
+}
+
+/** The skill that a run was created from. */
+export class AgentSkillResponse {
+  /**
+   * Its name.
+   * @example "release"
+   */
+  name?: string;
+
+  /**
+   * When to use it.
+   * @example "Prepares and publishes a release."
+   */
+  description?: string;
+
+  /**
+   * Its file, from the root of its repository.
+   * @example "skills/release/SKILL.md"
+   */
+  full_path?: string;
 }
 
 /** A run: what was asked for, where it stands and what came of it. */
@@ -143,6 +167,12 @@ export class RunResponse {
   /** The schedule that started it, as it was then. */
   schedule?: RunScheduleResponse;
 
+  /**
+   * A page on which a person can follow it; it asks for an API key.
+   * @example "https://mill.example/runs/019c3f0e-7d3c-7a55-9a51-2f1f5a3b9c11"
+   */
+  session_link?: string;
+
   /** Who started it. */
   creator?: PrincipalResponse;
 
@@ -210,10 +240,15 @@ export class RunResponse {
 
   /** Who owns it. */
   scope?: ScopeResponse;
+
+  /** What its agent has reported to have made, the earliest first. */
+  artifacts?: ArtifactItemResponse[];
+
+  /** The skill that it was created from, as it was then. */
+  agent_skill?: AgentSkillResponse;
 }
 
-/** @param principals names for the uids of creator and executor */
-export function toRunResponse(run: RunView, principals: Map<string, Principal>): RunResponse {
+export function toRunResponse(run: RunView, surroundings: RunSurroundings): RunResponse {
   return {
     run_id: run.id,
     task_id: run.id,
@@ -228,8 +263,9 @@ export function toRunResponse(run: RunView, principals: Map<string, Principal>):
     status_message: toStatusMessage(run),
     source: run.source,
     schedule: scheduleOf(run),
-    creator: principals.get(run.creator_uid),
-    executor: principals.get(run.executor_uid),
+    session_link: surroundings.sessionLink,
+    creator: surroundings.creator,
+    executor: surroundings.executor,
     agent_config: run.agent_config,
     conversation_id: run.conversation_id ?? undefined,
     parent_run_id: run.parent_run_id ?? undefined,
@@ -245,6 +281,8 @@ export function toRunResponse(run: RunView, principals: Map<string, Principal>):
       run.team_uid === null
         ? { type: 'User', uid: run.owner_uid ?? undefined }
         : { type: 'Team', uid: run.team_uid },
+    artifacts: surroundings.artifacts.map(toArtifactItem),
+    agent_skill: run.agent_skill === null ? undefined : toAgentSkillResponse(run.agent_skill),
   };
 }
 
@@ -256,6 +294,11 @@ function toStatusMessage(run: RunView): StatusMessageResponse | undefined {
     debug_agent_active: run.debug_agent_active,
   };
 }
+const toAgentSkillResponse = ({ name, description, full_path }: AgentSkill): AgentSkillResponse => ({
+  name,
+  description,
+  full_path,
+});
 
 const scheduleOf = ({
   schedule_id,

@@ -18,7 +18,6 @@ import {
   type Caller,
   CurrentAccount,
   CurrentCaller,
-  PrincipalDirectory,
   RequirePermission,
 } from '../../identities/index.js';
 import { Problem } from '../../kernel/errors/problem.js';
@@ -26,6 +25,7 @@ import { UuidParam } from '../../kernel/http/uuid-param.pipe.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import { CancelRun } from '../application/cancel-run.js';
 import { conversationIsBusy } from '../application/conversation-is-busy.js';
+import { DescribeRuns } from '../application/describe-runs.js';
 import { FollowUpRun } from '../application/follow-up-run.js';
 import { GetRun } from '../application/get-run.js';
 import { ListRuns } from '../application/list-runs.js';
@@ -60,7 +60,7 @@ export class RunsController {
     private readonly getRun: GetRun,
     private readonly cancelRun: CancelRun,
     private readonly followUpRun: FollowUpRun,
-    private readonly principals: PrincipalDirectory,
+    private readonly describeRuns: DescribeRuns,
   ) {}
 
   @Post('runs')
@@ -263,7 +263,7 @@ export class RunsController {
   }
 
   private async toResponses(runs: RunView[]): Promise<RunResponse[]> {
-    const principals = await this.principals.find(runs.flatMap((run) => [run.creator_uid, run.executor_uid]));
-    return runs.map((run) => toRunResponse(run, principals));
+    const described = await this.describeRuns.execute(runs);
+    return described.map(({ run, surroundings }) => toRunResponse(run, surroundings));
   }
 }

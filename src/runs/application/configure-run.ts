@@ -14,6 +14,7 @@ import {
   resolveAgentConfig,
   workerHostOf,
 } from '../domain/agent-config.js';
+import type { AgentSkill } from '../domain/agent-skill.js';
 
 /** What decides how a run is configured, whoever starts it: a request, a schedule or an automation. */
 export interface RunOrder {
@@ -34,7 +35,7 @@ export interface RunOrder {
 export interface ConfiguredRun {
   agent: ExecutingAgent | undefined;
   config: AgentConfig;
-  skill: { spec: string; name: string } | undefined;
+  skill: AgentSkill | undefined;
 }
 
 /** What the parts of an order are called where it comes from, for the errors that name them. */
@@ -149,7 +150,12 @@ export class ConfigureRun {
       order.resolvedSkill ?? (await this.resolveSkill.execute(order.caller, spec, config.environment_id));
     const skill = skillOf(resolved, fields.skill);
     const base_prompt = [config.base_prompt, skill.body].filter(Boolean).join('\n\n');
-    return { agent, config: { ...config, skill_spec: skill.spec, base_prompt }, skill };
+    const { name, description, fullPath: full_path } = skill;
+    return {
+      agent,
+      config: { ...config, skill_spec: skill.spec, base_prompt },
+      skill: { name, description, full_path },
+    };
   }
 
   /** The system's own defaults: the built-in harness, and for it the catalogue's default model. */

@@ -5,6 +5,7 @@ import { newUuid } from '../../kernel/ids.js';
 import type { Tx } from '../../kernel/persistence/database.js';
 import { Signals } from '../../kernel/persistence/signals.js';
 import { type AgentConfig, workerHostOf } from '../domain/agent-config.js';
+import type { AgentSkill } from '../domain/agent-skill.js';
 import { deriveTitle } from '../domain/derive-title.js';
 import type { RunMode } from '../domain/run-mode.js';
 import { isSelfExecuted, type RunSource } from '../domain/run-source.js';
@@ -26,6 +27,8 @@ export interface NewRun {
   source: RunSource;
   /** Every field resolved. */
   config: AgentConfig;
+  /** What the configuration's skill turned out to be. */
+  skill?: AgentSkill;
   /** The effective one: what was inherited is in it. */
   metadata?: Record<string, string>;
   mode?: RunMode;
@@ -136,6 +139,7 @@ const toRow = (run: NewRun & { id: string }): Parameters<RunRepository['insert']
   title: run.title ?? deriveTitle(run.prompt),
   prompt: run.prompt,
   agent_config: run.config,
+  agent_skill: run.skill ?? null,
   team_uid: run.owner.teamUid,
   owner_uid: run.owner.ownerUid,
   creator_uid: run.creatorUid,

@@ -114,6 +114,7 @@ export class PrepareRun {
       executorUid: agent?.uid ?? caller.uid,
       source: request.source,
       config,
+      skill,
       metadata,
       mode: request.mode,
       interactive: request.interactive,

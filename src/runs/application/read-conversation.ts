@@ -65,7 +65,7 @@ export class ReadConversation {
 
   private async urlOf(conversation: ConversationRow | undefined, name: string): Promise<string | undefined> {
     const key = conversation?.transcript_key;
-    if (!key || !(await this.storage.exists(key))) return undefined;
+    if (!key || (await this.storage.stat(key)) === undefined) return undefined;
     return this.storage.downloadUrl(key, {
       filename: `transcript-${name}.jsonl`,
       contentType: 'application/x-ndjson',

@@ -1,3 +1,4 @@
+import type { ArtifactType } from '../../artifacts/index.js';
 import type { RunSource } from './run-source.js';
 import type { RunState } from './run-state.js';
 
@@ -9,9 +10,6 @@ export type SortOrder = (typeof SORT_ORDERS)[number];
 
 export const EXECUTION_LOCATIONS = ['LOCAL', 'REMOTE'] as const;
 export type ExecutionLocation = (typeof EXECUTION_LOCATIONS)[number];
-
-export const ARTIFACT_TYPES = ['PLAN', 'PULL_REQUEST', 'SCREENSHOT', 'FILE', 'EXTERNAL_REFERENCE'] as const;
-export type ArtifactType = (typeof ARTIFACT_TYPES)[number];
 
 /** What asks for the runs without an environment, in the place of an environment's id. */
 export const EMPTY_ENVIRONMENT = 'empty-environment';

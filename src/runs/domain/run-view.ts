@@ -1,4 +1,5 @@
 import type { AgentConfig } from './agent-config.js';
+import type { AgentSkill } from './agent-skill.js';
 import type { RunMode } from './run-mode.js';
 import type { RunSource } from './run-source.js';
 import type { RunState } from './run-state.js';
@@ -11,6 +12,7 @@ export interface RunView {
   state: RunState;
   prompt: string;
   agent_config: AgentConfig;
+  agent_skill: AgentSkill | null;
   status_message: StatusMessage | null;
   team_uid: string | null;
   owner_uid: string | null;

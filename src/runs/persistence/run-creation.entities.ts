@@ -32,6 +32,7 @@ export class RunIdempotencyKeyEntity {
 /** A file that a run was created with; ids sort in the order in which the files were given. */
 @Entity('run_attachments')
 @Index('run_attachments_run', ['runId', 'id'])
+@Index('run_attachments_object_key', ['objectKey'])
 export class RunAttachmentEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'run_attachments_pkey' })
   id: string;

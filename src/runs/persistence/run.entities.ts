@@ -11,12 +11,15 @@ import {
   type Relation,
 } from 'typeorm';
 import type { AgentConfig } from '../domain/agent-config.js';
+import type { AgentSkill } from '../domain/agent-skill.js';
 import type { RunSource } from '../domain/run-source.js';
 import type { RunState } from '../domain/run-state.js';
 import type { StatusMessage } from '../domain/status-message.js';
 
 /** The messages of an agent's session; several runs may continue one conversation. */
 @Entity('conversations')
+@Index('conversations_transcript_key', ['transcriptKey'])
+@Index('conversations_normalised_key', ['normalisedKey'])
 export class ConversationEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'conversations_pkey' })
   id: string;
@@ -192,6 +195,9 @@ export class RunDefinitionEntity {
 
   @Column('text', { name: 'cron_schedule', nullable: true })
   cronSchedule: string | null;
+  /** The skill that it was created from, as it was then. */
+  @Column('jsonb', { name: 'agent_skill', nullable: true })
+  agentSkill: AgentSkill | null;
 }
 
 /** One launch of a run on a worker. Its id is the fence: a report that names another execution than the run's changes nothing. */

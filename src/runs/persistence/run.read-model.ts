@@ -13,7 +13,7 @@ export interface RunVisibility {
 
 /** The columns of a {@link RunView}, of `runs r` and {@link RUN_JOINS}. */
 export const RUN_COLUMNS = `
-  r.id, r.title, r.state, d.prompt, d.agent_config, r.status_message, r.team_uid, r.owner_uid, r.creator_uid, r.executor_uid,
+  r.id, r.title, r.state, d.prompt, d.agent_config, d.agent_skill, r.status_message, r.team_uid, r.owner_uid, r.creator_uid, r.executor_uid,
   r.source, r.worker_host, r.conversation_id, r.metadata, r.mode, r.interactive, r.parent_run_id, r.created_at, r.updated_at, r.started_at,
   r.last_event_sequence, r.schedule_id, d.schedule_name, d.cron_schedule,
   x.run_seconds, x.sandbox_running, x.debug_until, x.debug_agent_active`;
@@ -61,6 +61,14 @@ export class RunReadModel {
          FROM run_timeline_events WHERE run_id = $1 ORDER BY sequence LIMIT ${String(TIMELINE_LIMIT)}`,
       [runId],
     );
+  }
+
+  async latestEndedExecution(runId: string): Promise<number | undefined> {
+    const rows = await this.database.query<{ id: string }>(
+      `SELECT id FROM run_executions WHERE run_id = $1 AND ended_at IS NOT NULL ORDER BY id DESC LIMIT 1`,
+      [runId],
+    );
+    return rows[0] && Number(rows[0].id);
   }
 
   /** How many runs are in each state that is not an end. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Queryable, Tx } from '../../kernel/persistence/database.js';
 import type { AgentConfig } from '../domain/agent-config.js';
+import type { AgentSkill } from '../domain/agent-skill.js';
 import type { RunMode } from '../domain/run-mode.js';
 import type { RunSource } from '../domain/run-source.js';
 import type { RunState } from '../domain/run-state.js';
@@ -13,6 +14,7 @@ export interface RunToInsert {
   title: string;
   prompt: string;
   agent_config: AgentConfig;
+  agent_skill: AgentSkill | null;
   team_uid: string | null;
   owner_uid: string | null;
   creator_uid: string;
@@ -73,7 +75,7 @@ export class RunRepository {
     const created = await tx.queryPrepared<{ run_id: string; xid: string }>(
       `WITH given AS (
          SELECT * FROM jsonb_to_recordset($1::jsonb) AS i (
-           id uuid, title text, prompt text, agent_config jsonb, team_uid uuid, owner_uid uuid, creator_uid uuid,
+           id uuid, title text, prompt text, agent_config jsonb, agent_skill jsonb, team_uid uuid, owner_uid uuid, creator_uid uuid,
            executor_uid uuid, source text, worker_host text, config_name text, model_id text, environment_id text,
            skill_spec text, metadata jsonb, mode text, interactive boolean, schedule_id uuid, parent_run_id uuid,
            ancestor_ids uuid[], origin_key text, conversation_id uuid, self_executed boolean,
@@ -92,8 +94,8 @@ export class RunRepository {
        ), input AS (
          SELECT g.* FROM given g JOIN run USING (id)
        ), definition AS (
-         INSERT INTO run_definitions (run_id, prompt, agent_config, schedule_name, cron_schedule)
-         SELECT id, prompt, agent_config, schedule_name, cron_schedule FROM input
+         INSERT INTO run_definitions (run_id, prompt, agent_config, agent_skill, schedule_name, cron_schedule)
+         SELECT id, prompt, agent_config, agent_skill, schedule_name, cron_schedule FROM input
        ), ${INSERT_SEARCH_CTES}
        INSERT INTO run_timeline_events (event_uuid, run_id, event_type, payload)
        SELECT gen_random_uuid(), id, 'oz_run_created', jsonb_build_object('source', source) FROM input

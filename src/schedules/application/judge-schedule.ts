@@ -24,8 +24,8 @@ export class JudgeSchedule {
   ): Promise<{ skillSpec: string | undefined }> {
     let skillSpec: string | undefined;
     for (const caller of callers) {
-      const { skill } = await this.configureRun.execute(orderOf(caller, owner, settings), SCHEDULE_FIELDS);
-      skillSpec = skill?.spec;
+      const { config } = await this.configureRun.execute(orderOf(caller, owner, settings), SCHEDULE_FIELDS);
+      skillSpec = config.skill_spec;
     }
     if (settings.prompt === '' && skillSpec === undefined) {
       throw Problem.invalid([

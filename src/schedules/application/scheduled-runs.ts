@@ -115,6 +115,7 @@ function planOf(schedule: Schedule, configured: ConfigureRunOutcome): TickPlan {
           executorUid: agent?.uid ?? schedule.createdBy,
           source: 'SCHEDULED_AGENT',
           config,
+          skill,
           metadata: schedule.metadata,
           mode: schedule.mode,
           schedule: { id: schedule.id, name: schedule.name, cron: schedule.cron },
