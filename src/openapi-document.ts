@@ -16,6 +16,7 @@ export function openApiDocument(app: NestExpressApplication): OpenAPIObject {
     // Relative: Swagger UI then calls whichever address it was opened at.
     .addServer('/')
     .addTag('Runs', 'Start, list, read and cancel runs')
+    .addTag('Events', 'What happens to runs, in one order over all of them')
     .addTag('Conversations', 'What agents said and did')
     .addTag('Account', 'Who calls, and with which keys')
     .addTag('Teams', 'Users, teams and their members')

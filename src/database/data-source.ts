@@ -22,6 +22,7 @@ import {
   RunTimelineEventEntity,
 } from '../runs/persistence/run.entities.js';
 import { RunAttachmentEntity, RunIdempotencyKeyEntity } from '../runs/persistence/run-creation.entities.js';
+import { RunEventEntity } from '../runs/persistence/run-event.entities.js';
 import { RunSearchEntity, RunWordEntity } from '../runs/persistence/run-search.entities.js';
 import {
   AutomationEntity,
@@ -52,6 +53,7 @@ import { RunCreation1763683200009 } from './migrations/1763683200009-run-creatio
 import { RunMessages1763683200010 } from './migrations/1763683200010-run-messages.js';
 import { Webhooks1763683200011 } from './migrations/1763683200011-webhooks.js';
 import { WebhookDeliveries1763683200012 } from './migrations/1763683200012-webhook-deliveries.js';
+import { RunEvents1763683200013 } from './migrations/1763683200013-run-events.js';
 import { Automations1763683200016 } from './migrations/1763683200016-automations.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
@@ -87,6 +89,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunExecutionEntity,
       RunMessageEntity,
       RunTimelineEventEntity,
+      RunEventEntity,
       RunSearchEntity,
       RunWordEntity,
       RunIdempotencyKeyEntity,
@@ -118,6 +121,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunMessages1763683200010,
       Webhooks1763683200011,
       WebhookDeliveries1763683200012,
+      RunEvents1763683200013,
       Automations1763683200016,
     ],
     migrationsTransactionMode: 'each',

@@ -13,6 +13,8 @@ export interface SignalPayloads {
   execution_stop: { runId: string; executionId: number };
   /** A webhook was changed or deleted: what a replica remembers of it is no longer true. */
   webhook_changed: { uid: string };
+  /** Events of runs were numbered: there is something new to read. */
+  run_events: null;
 }
 export type SignalName = keyof SignalPayloads;
 
@@ -43,7 +45,7 @@ export class Signals implements OnModuleInit, OnApplicationShutdown {
 
   async onModuleInit(): Promise<void> {
     const { roles } = this.config;
-    if (roles.has('dispatcher') || roles.has('ingress')) await this.connect();
+    if (roles.has('dispatcher') || roles.has('api') || roles.has('ingress')) await this.connect();
   }
 
   async onApplicationShutdown(): Promise<void> {
