@@ -64,12 +64,12 @@ import { RunOrigins1763683200006 } from './migrations/1763683200006-run-origins.
 import { RunSearch1763683200007 } from './migrations/1763683200007-run-search.js';
 import { RunCreation1763683200009 } from './migrations/1763683200009-run-creation.js';
 import { RunMessages1763683200010 } from './migrations/1763683200010-run-messages.js';
-import { RunEvents1763683200013 } from './migrations/1763683200013-run-events.js';
 import { Webhooks1763683200011 } from './migrations/1763683200011-webhooks.js';
 import { WebhookDeliveries1763683200012 } from './migrations/1763683200012-webhook-deliveries.js';
-import { Automations1763683200016 } from './migrations/1763683200016-automations.js';
-import { Schedules1763683200015 } from './migrations/1763683200015-schedules.js';
+import { RunEvents1763683200013 } from './migrations/1763683200013-run-events.js';
 import { Artifacts1763683200014 } from './migrations/1763683200014-artifacts.js';
+import { Schedules1763683200015 } from './migrations/1763683200015-schedules.js';
+import { Automations1763683200016 } from './migrations/1763683200016-automations.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -143,12 +143,12 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunSearch1763683200007,
       RunCreation1763683200009,
       RunMessages1763683200010,
-      RunEvents1763683200013,
       Webhooks1763683200011,
       WebhookDeliveries1763683200012,
+      RunEvents1763683200013,
+      Artifacts1763683200014,
       Schedules1763683200015,
       Automations1763683200016,
-      Artifacts1763683200014,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

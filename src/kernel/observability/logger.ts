@@ -65,6 +65,7 @@ export class StructuredLogger implements LoggerService {
 
   /** Nest calls with (message, …, context); our own code with (fields, message, context). */
   private write(level: Level, message: unknown, rest: unknown[]): void {
+    if (!this.pino.isLevelEnabled(level)) return;
     const context = rest.length > 0 && typeof rest.at(-1) === 'string' ? (rest.at(-1) as string) : undefined;
     const fields = context === undefined ? {} : { context };
     if (message instanceof Error) {

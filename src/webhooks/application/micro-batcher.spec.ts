@@ -49,7 +49,6 @@ describe('MicroBatcher', () => {
     batches[0]!.end();
     batches[2]!.end();
     expect(await Promise.all(results)).toEqual(['1', '2', '3', '4', '5', '6', '7', '8']);
-    await subject.idle();
   });
 
   it('ends a batch before it has too many bytes, but for a single item', async () => {

@@ -31,7 +31,6 @@ export class MicroBatcher<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
   private inFlight = 0;
   private scheduled = false;
-  private whenIdle: (() => void)[] = [];
 
   constructor(private readonly options: MicroBatcherOptions<Item, Result>) {}
 
@@ -44,13 +43,6 @@ export class MicroBatcher<Item, Result> {
       this.waiting.push({ item, bytes: this.options.bytesOf(item), resolve, reject });
       this.schedule();
     });
-  }
-
-  /** Resolves when nothing waits and nothing is in flight. */
-  idle(): Promise<void> {
-    return this.waiting.length === 0 && this.inFlight === 0
-      ? Promise.resolve()
-      : new Promise((resolve) => this.whenIdle.push(resolve));
   }
 
   private schedule(): void {
@@ -68,9 +60,6 @@ export class MicroBatcher<Item, Result> {
       void this.handle(this.take()).finally(() => {
         this.inFlight -= 1;
         this.flush();
-        if (this.waiting.length === 0 && this.inFlight === 0) {
-          for (const resolve of this.whenIdle.splice(0)) resolve();
-        }
       });
     }
   }

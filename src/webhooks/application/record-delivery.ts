@@ -1,4 +1,4 @@
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { isDatabaseUnavailable } from '../../kernel/persistence/sqlstate.js';
 import {
   DeliveryRepository,
@@ -14,7 +14,7 @@ const MEBIBYTE = 1024 * 1024;
 
 /** Records what came in, together with what else comes in at the same time. */
 @Injectable()
-export class RecordDelivery implements OnModuleDestroy {
+export class RecordDelivery {
   private readonly spent = new SpentBudgets();
   private readonly batcher: MicroBatcher<DeliveryRecord, Recording>;
 
@@ -31,10 +31,6 @@ export class RecordDelivery implements OnModuleDestroy {
       maxInFlight: MAX_RECORDING,
       maxWaiting: 2_000,
     });
-  }
-
-  onModuleDestroy(): Promise<void> {
-    return this.batcher.idle();
   }
 
   /**
