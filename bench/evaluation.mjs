@@ -39,8 +39,7 @@ const postgres = await startEmbeddedPostgres({ dataDir, database: 'millwright', 
 const port = 20_000 + Math.floor(Math.random() * 20_000);
 const url = `http://127.0.0.1:${port}`;
 const service = await startService();
-const database = new pg.Client({ connectionString: postgres.url });
-await database.connect();
+const database = new pg.Pool({ connectionString: postgres.url, max: 4 });
 try {
   await bench();
 } finally {
