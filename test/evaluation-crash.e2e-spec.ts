@@ -51,15 +51,14 @@ async function pass(): Promise<void> {
 async function crashAt(statement: number, work: () => Promise<void>): Promise<boolean> {
   const { dataSource } = server;
   const create = dataSource.createQueryRunner.bind(dataSource);
-  let count = 0;
-  let isDead = false;
+  const process = { statements: 0, isDead: false };
   dataSource.createQueryRunner = (mode): QueryRunner => {
     const runner = create(mode);
     const query = runner.query.bind(runner) as (...parameters: unknown[]) => Promise<unknown>;
     runner.query = (async (...parameters: unknown[]) => {
-      isDead ||= count === statement;
-      count += 1;
-      if (isDead) throw Object.assign(new Error('the process is dead'), { code: '57P01' });
+      process.isDead ||= process.statements === statement;
+      process.statements += 1;
+      if (process.isDead) throw Object.assign(new Error('the process is dead'), { code: '57P01' });
       return query(...parameters);
     }) as QueryRunner['query'];
     return runner;
@@ -67,11 +66,11 @@ async function crashAt(statement: number, work: () => Promise<void>): Promise<bo
   try {
     await work();
   } catch (error) {
-    if (!isDead) throw error;
+    if (!process.isDead) throw error;
   } finally {
     dataSource.createQueryRunner = create;
   }
-  if (isDead) {
+  if (process.isDead) {
     await admin.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'millwright'`,
@@ -84,13 +83,15 @@ async function crashAt(statement: number, work: () => Promise<void>): Promise<bo
       ),
     );
   }
-  return isDead;
+  return process.isDead;
 }
 
 /** As if the time of the leases had passed. */
 async function endLeases(): Promise<void> {
-  await admin.query('UPDATE webhook_evaluation_queue SET available_at = now()');
-  await admin.query(`UPDATE delivery_evaluations SET available_at = now() WHERE outcome = 'pending'`);
+  await admin.query(`UPDATE webhook_evaluation_queue SET available_at = now() - interval '1 second'`);
+  await admin.query(
+    `UPDATE delivery_evaluations SET available_at = now() - interval '1 second' WHERE outcome = 'pending'`,
+  );
 }
 
 it('starts one run for each match, whatever statement it crashes at', async () => {

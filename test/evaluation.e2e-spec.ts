@@ -172,18 +172,16 @@ describe('a delivery', () => {
 const untilQueueIsEmpty = (): Promise<true> =>
   eventually(async () => {
     const [row] = await server.dataSource.query<{ count: number }[]>(
-      `SELECT (SELECT count(*) FROM webhook_evaluation_queue)
-            + (SELECT count(*) FROM delivery_evaluations WHERE outcome = 'pending') AS count`,
+      `SELECT (SELECT count(*) FROM webhook_evaluation_queue)::int
+            + (SELECT count(*) FROM delivery_evaluations WHERE outcome = 'pending')::int AS count`,
     );
-    return Number(row!.count) === 0 ? true : undefined;
+    return row!.count === 0 ? true : undefined;
   });
 
 describe('deliveries that were queued', () => {
   it('end as webhook_deleted when their webhook is deleted before', async () => {
     const factory = await insertFactory(server);
     const uid = await createAutomation(server, factory);
-    await server.dataSource.query('BEGIN; ');
-    await server.dataSource.query('COMMIT');
     await server.call('DELETE', `/v1/webhooks/${factory.webhook.uid}`);
     const [delivery] = await insertDeliveries(server.dataSource, factory.webhook.uid, [{}]);
     await untilQueueIsEmpty();

@@ -88,7 +88,7 @@ export async function insertDeliveries(
        INSERT INTO webhook_deliveries (id, webhook_uid, status, size_bytes, received_at, headers, payload)
        SELECT id, $1, 'accepted', length(payload), now(), '{}', convert_to(payload, 'UTF8') FROM given
      )
-     INSERT INTO webhook_evaluation_queue (webhook_uid, delivery_id, available_at) SELECT $1, id, now() FROM given`,
+     INSERT INTO webhook_evaluation_queue (webhook_uid, delivery_id, available_at) SELECT $1, id, now() - interval '1 second' FROM given`,
     [webhookUid, ids, payloads.map((payload) => JSON.stringify(payload))],
   );
   return ids;

@@ -72,6 +72,7 @@ export class EvaluateDeliveries {
         return true;
       });
       if (isRecorded) return;
+      this.plans.forget(plan);
     }
   }
 

@@ -18,24 +18,25 @@ export class EvaluationPlans {
     private readonly database: Database,
   ) {}
 
-  /** The plan as of now. Whoever records by it checks that its revision still holds. */
+  /** The plan as far as it is known here. Whoever records by it checks that it is current, and forgets it otherwise. */
   async of(webhookUid: string): Promise<CompiledPlan> {
-    const revision = await this.automations.revisionFor(this.database, webhookUid);
-    const known = this.plans.get(webhookUid);
-    // Read after the revision: what is newer than it is told by the check.
-    const plan =
-      known?.revision === revision
-        ? known
-        : compilePlan(
-            { webhookUid, revision },
-            await this.automations.selecting(this.database, webhookUid),
-            CODES,
-          );
+    const plan = this.plans.get(webhookUid) ?? (await this.compile(webhookUid));
     this.plans.delete(webhookUid);
     this.plans.set(webhookUid, plan);
     const [oldest] = this.plans.keys();
     if (this.plans.size > MAX_PLANS && oldest !== undefined) this.plans.delete(oldest);
     return plan;
+  }
+
+  forget({ webhookUid }: CompiledPlan): void {
+    this.plans.delete(webhookUid);
+  }
+
+  private async compile(webhookUid: string): Promise<CompiledPlan> {
+    // The automations are read after the revision: that they are newer than it says is told by the check.
+    const revision = await this.automations.revisionFor(this.database, webhookUid);
+    const automations = await this.automations.selecting(this.database, webhookUid);
+    return compilePlan({ webhookUid, revision }, automations, CODES);
   }
 
   /** Whether nobody has changed the automations since. Ask while the factory is held. */

@@ -1,8 +1,8 @@
 import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { AppConfig } from '../../config/app-config.js';
+import { Database } from '../../kernel/persistence/database.js';
 import { Signals } from '../../kernel/persistence/signals.js';
-import { Transactor } from '../../kernel/persistence/transactor.js';
 import {
   type Claim,
   type ClaimedDelivery,
@@ -41,7 +41,7 @@ export class EvaluationWorker implements OnModuleInit, OnModuleDestroy {
   constructor(
     private readonly config: AppConfig,
     private readonly signals: Signals,
-    private readonly transactor: Transactor,
+    private readonly database: Database,
     private readonly queue: EvaluationQueue,
     private readonly log: EvaluationLog,
     private readonly evaluateDeliveries: EvaluateDeliveries,
@@ -87,18 +87,18 @@ export class EvaluationWorker implements OnModuleInit, OnModuleDestroy {
   private async claimDeliveries(except: string[], webhooks: number): Promise<ClaimedDelivery[]> {
     const claimed = await inTurn({ except, webhooks, after: this.lastDeliveries }, (turn) => {
       const claim = { ...turn, perWebhook: DELIVERIES_PER_CLAIM, leaseSeconds: LEASE_SECONDS };
-      return this.transactor.run((tx) => this.queue.claim(tx, claim));
+      return this.queue.claim(this.database, claim);
     });
-    this.lastDeliveries = claimed.at(-1)?.webhookUid;
+    this.lastDeliveries = cursorAfter(claimed, webhooks);
     return claimed;
   }
 
   private async claimMatches(except: string[], webhooks: number): Promise<ClaimedMatch[]> {
     const claimed = await inTurn({ except, webhooks, after: this.lastMatches }, (turn) => {
       const claim = { ...turn, perWebhook: MATCHES_PER_CLAIM, leaseSeconds: LEASE_SECONDS };
-      return this.transactor.run((tx) => this.log.claimMatches(tx, claim));
+      return this.log.claimMatches(this.database, claim);
     });
-    this.lastMatches = claimed.at(-1)?.webhookUid;
+    this.lastMatches = cursorAfter(claimed, webhooks);
     return claimed;
   }
 }
@@ -120,6 +120,12 @@ async function inTurn<Item extends { webhookUid: string }>(
   });
   return [...behind, ...byWebhook(before)];
 }
+
+/** Where the next claim begins: behind this one where more may wait than it could take, else at the beginning. */
+const cursorAfter = (claimed: { webhookUid: string }[], webhooks: number): string | undefined =>
+  new Set(claimed.map(({ webhookUid }) => webhookUid)).size < webhooks
+    ? undefined
+    : claimed.at(-1)?.webhookUid;
 
 const byWebhook = <Item extends { webhookUid: string }>(items: Item[]): Item[] =>
   items.sort((a, b) => (a.webhookUid < b.webhookUid ? -1 : a.webhookUid > b.webhookUid ? 1 : 0));

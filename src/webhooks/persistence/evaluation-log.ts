@@ -58,12 +58,12 @@ export class EvaluationLog {
     );
   }
 
-  /** Takes the matches of several webhooks that have waited longest, of each about as many. See {@link Claim}. */
+  /** Takes the matches of several webhooks that have waited longest, of each about as many; one statement, like the claim of deliveries. */
   claimMatches(
-    tx: Tx,
+    database: Queryable,
     { after, except, webhooks, perWebhook, leaseSeconds }: Claim,
   ): Promise<ClaimedMatch[]> {
-    return tx.query<ClaimedMatch>(
+    return database.query<ClaimedMatch>(
       `${webhooksToClaim('delivery_evaluations', `q.outcome = 'pending' AND q.available_at <= now()`)}, match AS (
          SELECT q.delivery_id, q.automation_uid FROM webhook w CROSS JOIN LATERAL (
            SELECT delivery_id, automation_uid FROM delivery_evaluations

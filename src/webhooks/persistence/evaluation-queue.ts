@@ -45,10 +45,13 @@ export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 export class EvaluationQueue {
   /**
    * Takes the earliest deliveries of several webhooks, of each about as many. Whoever holds one completes or postpones it before the
-   * lease ends; after that somebody else may claim it.
+   * lease ends; after that somebody else may claim it. It is one statement, which outside of a transaction is one by itself.
    */
-  claim(tx: Tx, { after, except, webhooks, perWebhook, leaseSeconds }: Claim): Promise<ClaimedDelivery[]> {
-    return tx.query<ClaimedDelivery>(
+  claim(
+    database: Queryable,
+    { after, except, webhooks, perWebhook, leaseSeconds }: Claim,
+  ): Promise<ClaimedDelivery[]> {
+    return database.query<ClaimedDelivery>(
       `${webhooksToClaim('webhook_evaluation_queue', 'q.available_at <= now()')}, delivery AS (
          SELECT q.webhook_uid, q.delivery_id FROM webhook w CROSS JOIN LATERAL (
            SELECT webhook_uid, delivery_id FROM webhook_evaluation_queue
