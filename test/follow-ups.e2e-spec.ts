@@ -59,8 +59,8 @@ async function saveTranscript(runner: SimulatedRunner, text: string, format = 'm
   const { body } = await runner.call('POST', 'harness-support/external-conversation', { format });
   const request = body as { conversation_id: string };
   const target = await runner.call('POST', 'harness-support/transcript', request);
-  const { url } = target.body as { url: string };
-  expect((await fetch(url, { method: 'PUT', body: text })).status).toBeLessThan(300);
+  const { url, headers } = target.body as { url: string; headers: Record<string, string> };
+  expect((await fetch(url, { method: 'PUT', headers, body: text })).status).toBeLessThan(300);
   return request.conversation_id;
 }
 

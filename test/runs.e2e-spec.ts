@@ -52,6 +52,8 @@ describe('a new run', () => {
       agent_config: { model_id: 'script', harness: { type: 'oz' } },
       metadata,
       is_sandbox_running: false,
+      artifacts: [],
+      session_link: `http://localhost:8080/runs/${runId}`,
       mode: 'normal',
       interactive: false,
       is_run_type_cancellable: true,
