@@ -14,6 +14,7 @@ import { FollowUpRun } from './application/follow-up-run.js';
 import { ForgetEvents } from './application/forget-events.js';
 import { GetRun } from './application/get-run.js';
 import { ListRuns } from './application/list-runs.js';
+import { ModelChoice } from './application/model-choice.js';
 import { NormaliseConversation } from './application/normalise-conversation.js';
 import { PrepareRun } from './application/prepare-run.js';
 import { ReadConversation } from './application/read-conversation.js';
@@ -24,6 +25,7 @@ import { StartRun } from './application/start-run.js';
 import { StoreAttachments } from './application/store-attachments.js';
 import { AttachmentRepository } from './persistence/attachment.repository.js';
 import { ConversationRepository } from './persistence/conversation.repository.js';
+import { EndedRuns } from './persistence/ended-runs.js';
 import { EnvironmentRunsReadModel } from './persistence/environment-runs.js';
 import { ExecutionQueries } from './persistence/execution-queries.js';
 import { IdempotencyKeyRepository } from './persistence/idempotency-key.repository.js';
@@ -56,6 +58,7 @@ class CatalogPortsModule {}
   providers: [
     StartRun,
     PrepareRun,
+    ModelChoice,
     StoreAttachments,
     ReleaseIdempotencyKeys,
     CreateRun,
@@ -78,6 +81,7 @@ class CatalogPortsModule {}
     ReadEvents,
     ForgetEvents,
     ExecutionQueries,
+    EndedRuns,
     WaitingRuns,
     RunReadModel,
     RunList,
@@ -88,6 +92,9 @@ class CatalogPortsModule {}
   ],
   exports: [
     CreateRun,
+    GetRun,
+    ModelChoice,
+    EndedRuns,
     AttachmentRepository,
     StoreAttachments,
     RunLifecycle,

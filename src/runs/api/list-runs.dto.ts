@@ -1,16 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform, Type } from 'class-transformer';
-import {
-  ArrayNotEmpty,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  IsUUID,
-  Matches,
-  Max,
-  Min,
-} from 'class-validator';
+import { ArrayNotEmpty, IsIn, IsInt, IsOptional, IsString, IsUUID, Matches, Max, Min } from 'class-validator';
 import { IsSearchable } from '../../kernel/http/is-searchable.js';
 import { IsTimestamp, parseTimestamp } from '../../kernel/http/timestamp.js';
 import { PageInfo } from '../../kernel/pagination/page-info.dto.js';

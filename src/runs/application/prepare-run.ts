@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Environments, Models, ResolveSkill } from '../../catalog/index.js';
+import { Environments, ResolveSkill } from '../../catalog/index.js';
 import {
   type AccountCaller,
   AgentIdentities,
@@ -11,7 +11,12 @@ import {
 } from '../../identities/index.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import { Database } from '../../kernel/persistence/database.js';
-import { type AgentConfig, resolveAgentConfig, workerHostOf } from '../domain/agent-config.js';
+import {
+  type AgentConfig,
+  BUILT_IN_HARNESS,
+  resolveAgentConfig,
+  workerHostOf,
+} from '../domain/agent-config.js';
 import { TRANSCRIPT_FORMATS_BY_HARNESS } from '../domain/conversation.js';
 import { ConversationRepository } from '../persistence/conversation.repository.js';
 import { complaintAbout } from '../domain/metadata.js';
@@ -20,6 +25,7 @@ import type { RunSource } from '../domain/run-source.js';
 import { RunReadModel, type RunVisibility } from '../persistence/run.read-model.js';
 import { type ParentRun, RunRepository } from '../persistence/run.repository.js';
 import type { NewRun } from './create-run.js';
+import { ModelChoice } from './model-choice.js';
 import { runVisibility } from './run-visibility.js';
 
 /** A run as a caller asks for it. */
@@ -52,7 +58,7 @@ export class PrepareRun {
     private readonly agents: AgentIdentities,
     private readonly people: People,
     private readonly environments: Environments,
-    private readonly models: Models,
+    private readonly models: ModelChoice,
     private readonly resolveSkill: ResolveSkill,
     private readonly conversations: ConversationRepository,
     private readonly runs: RunRepository,
@@ -94,7 +100,9 @@ export class PrepareRun {
     if (complaint !== undefined)
       throw invalid('metadata', `with what the parent run hands down ${complaint}`);
     const agent = await this.agentFor(caller, request.agentIdentityUid, owner);
-    const config = this.withDefaults(resolveAgentConfig([request.config, agent && agentConfigOf(agent)]));
+    const config = this.models.withDefaults(
+      resolveAgentConfig([request.config, agent && agentConfigOf(agent)]),
+    );
     if (owner.teamUid === null && workerHostOf(config) !== null) {
       throw invalid(
         'config.worker_host',
@@ -102,7 +110,7 @@ export class PrepareRun {
       );
     }
     await this.checkEnvironment(caller, config);
-    this.checkModel(config);
+    this.models.check(config, 'config.');
     const skill = await this.applySkill(caller, request.skill ?? config.skill_spec, config);
     await this.checkConversation(visibility, request.conversationId, config);
     if (!request.prompt && skill === undefined && request.conversationId === undefined)
@@ -226,32 +234,6 @@ export class PrepareRun {
     }
   }
 
-  /** The system's own defaults: the built-in harness, and for it the catalogue's default model. */
-  private withDefaults(config: AgentConfig): AgentConfig {
-    const harness = config.harness ?? { type: BUILT_IN_HARNESS };
-    const isBuiltIn = (harness.type ?? BUILT_IN_HARNESS) === BUILT_IN_HARNESS;
-    const modelId =
-      config.model_id ?? harness.model_id ?? (isBuiltIn ? this.models.defaultModelId : undefined);
-    return { ...config, harness, ...(modelId === undefined ? {} : { model_id: modelId }) };
-  }
-
-  private checkModel(config: AgentConfig): void {
-    const field = config.harness?.model_id === undefined ? 'config.model_id' : 'config.harness.model_id';
-    const model = config.harness?.model_id ?? config.model_id;
-    const harness = config.harness?.type ?? BUILT_IN_HARNESS;
-    if (model === undefined) return;
-    const check = this.models.check(model);
-    switch (check.outcome) {
-      case 'ok':
-        if (check.harnesses.includes(harness)) return;
-        throw invalid(field, `names a model that the harness ${harness} cannot run: ${model}`);
-      case 'unknown':
-        throw invalid(field, `must be one of the models of GET /v1/agent/models, not ${model}`);
-      case 'disabled':
-        throw invalid(field, `names a model that is disabled (${check.reason}): ${model}`);
-    }
-  }
-
   /** Resolves the skill and puts its instructions into the base prompt. */
   private async applySkill(
     caller: AccountCaller,
@@ -300,8 +282,6 @@ function agentConfigOf(agent: ExecutingAgent): AgentConfig {
 
 const ownerOf = ({ teamUid, ownerUid, creatorUid }: ParentRun): Ownership =>
   teamUid === null ? { teamUid, ownerUid: ownerUid ?? creatorUid } : { teamUid, ownerUid: null };
-
-const BUILT_IN_HARNESS = 'oz';
 
 /** Of a run: how deep children of children may go. */
 const MAX_ANCESTORS = 8;

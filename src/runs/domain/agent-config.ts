@@ -9,6 +9,9 @@ import type {
 
 export type { HarnessType } from '../../identities/index.js';
 
+/** The harness of a configuration that names none. */
+export const BUILT_IN_HARNESS = 'oz';
+
 /** How an agent is to run: what is asked for, and, once every field is resolved, what is stored with the run. */
 export interface AgentConfig {
   name?: string;
