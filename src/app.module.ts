@@ -5,6 +5,7 @@ import { ExecutionModule } from './execution/index.js';
 import { IdentitiesModule } from './identities/index.js';
 import { type Foundation, KernelModule } from './kernel/kernel.module.js';
 import { RunsModule } from './runs/index.js';
+import { ScoresModule } from './scores/index.js';
 
 @Module({})
 export class AppModule {
@@ -18,6 +19,7 @@ export class AppModule {
         CatalogModule,
         RunsModule,
         ExecutionModule,
+        ScoresModule,
       ],
     };
   }

@@ -18,6 +18,7 @@ export function openApiDocument(app: NestExpressApplication): OpenAPIObject {
     .addTag('Runs', 'Start, list, read and cancel runs')
     .addTag('Events', 'What happens to runs, in one order over all of them')
     .addTag('Conversations', 'What agents said and did')
+    .addTag('Scores', 'What judges made of runs, and what they grade them by')
     .addTag('Account', 'Who calls, and with which keys')
     .addTag('Teams', 'Users, teams and their members')
     .addTag('Agent identities', 'The agents that runs are executed as')

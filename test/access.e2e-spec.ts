@@ -105,6 +105,16 @@ beforeAll(async () => {
   const environment = await make('/v1/agent/environments', { name: 'Shop' });
   const share = await make(`/v1/agent/environments/${environment.uid ?? ''}/shares`, { kind: 'link' });
   await make('/v1/secrets', { name: 'A_SECRET', value: 'a-value', team: true });
+  const scorer = await make('/v1/scorers', {
+    name: 'A scorer',
+    rubric: 'Did it do what was asked?',
+    agent_uids: [agent.uid],
+    labels: [
+      { value: 'yes', score: 1 },
+      { value: 'no', score: 0 },
+    ],
+    passing_score: 0.5,
+  });
   const set = (kind: string, value: string | undefined): unknown => resources.set(kind, value ?? '');
   set('/v1/agent/runs/{runId}', run_id);
   set('/v1/agent/events/{runId}', run_id);
@@ -124,6 +134,7 @@ beforeAll(async () => {
   set('/v1/agent/environments/{uid}', environment.uid);
   set('/v1/agent/environments/{uid}/shares/{shareUid}', share.uid);
   set('/v1/secrets/{name}', 'A_SECRET');
+  set('/v1/scorers/{id}', String(scorer.id));
 });
 afterAll(async () => {
   await server.close();

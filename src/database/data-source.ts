@@ -24,6 +24,11 @@ import {
 import { RunAttachmentEntity, RunIdempotencyKeyEntity } from '../runs/persistence/run-creation.entities.js';
 import { RunEventEntity } from '../runs/persistence/run-event.entities.js';
 import { RunSearchEntity, RunWordEntity } from '../runs/persistence/run-search.entities.js';
+import {
+  EvaluationEntity,
+  EvaluationScoreEntity,
+  ScorerEntity,
+} from '../scores/persistence/score.entities.js';
 import { Identities1763683200001 } from './migrations/1763683200001-identities.js';
 import { Runs1763683200002 } from './migrations/1763683200002-runs.js';
 import { WorkerConnections1763683200003 } from './migrations/1763683200003-worker-connections.js';
@@ -34,6 +39,7 @@ import { RunSearch1763683200007 } from './migrations/1763683200007-run-search.js
 import { RunCreation1763683200009 } from './migrations/1763683200009-run-creation.js';
 import { RunMessages1763683200010 } from './migrations/1763683200010-run-messages.js';
 import { RunEvents1763683200013 } from './migrations/1763683200013-run-events.js';
+import { Scores1763683200017 } from './migrations/1763683200017-scores.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -74,6 +80,9 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunIdempotencyKeyEntity,
       RunAttachmentEntity,
       WorkerConnectionEntity,
+      ScorerEntity,
+      EvaluationEntity,
+      EvaluationScoreEntity,
     ],
     migrations: [
       Identities1763683200001,
@@ -86,6 +95,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunCreation1763683200009,
       RunMessages1763683200010,
       RunEvents1763683200013,
+      Scores1763683200017,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

@@ -62,4 +62,9 @@ export class AgentIdentities {
       onBehalfOfEnabled: agent.onBehalfOfEnabled,
     };
   }
+
+  /** Those of them that are agents of the team. */
+  existing(database: Queryable, teamUid: string, agentUids: string[]): Promise<Set<string>> {
+    return this.agents.existing(database, teamUid, agentUids);
+  }
 }

@@ -1,0 +1,86 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { AppConfig } from '../../config/app-config.js';
+import { SECOND } from '../../kernel/clock.js';
+import { withNewTrace } from '../../kernel/http/request-context.js';
+import { isDatabaseUnavailable } from '../../kernel/persistence/sqlstate.js';
+import { Transactor } from '../../kernel/persistence/transactor.js';
+import type { WaitingEvaluation } from '../domain/evaluation.js';
+import { EvaluationRepository } from '../persistence/evaluation.repository.js';
+import { CaptureEvaluations } from './capture-evaluations.js';
+import { DispatchEvaluation } from './dispatch-evaluation.js';
+
+const SWEEP_MS = SECOND;
+/** Ends that are handled in one transaction. */
+const CAPTURE_BATCH = 200;
+/** Evaluations that this process has in hand at a time. */
+const DISPATCH_BATCH = 5;
+/** How long they are its own: enough to copy five long transcripts. */
+const DISPATCH_SECONDS = 60;
+
+/** Sees to it that runs which have ended are graded. Any number of replicas sweep; none gets what another has in hand. */
+@Injectable()
+export class SweepEvaluations {
+  private readonly logger = new Logger(SweepEvaluations.name);
+  private sweeping = false;
+
+  constructor(
+    private readonly captureEvaluations: CaptureEvaluations,
+    private readonly dispatchEvaluation: DispatchEvaluation,
+    private readonly evaluations: EvaluationRepository,
+    private readonly transactor: Transactor,
+    private readonly config: AppConfig,
+  ) {}
+
+  @Interval(SWEEP_MS)
+  async tick(): Promise<void> {
+    if (this.sweeping || !this.config.roles.has('sweeper')) return;
+    this.sweeping = true;
+    try {
+      await withNewTrace(() => this.sweep());
+    } catch (error) {
+      this.logger.error({ err: error }, 'evaluations could not be swept; the next sweep tries again');
+    } finally {
+      this.sweeping = false;
+    }
+  }
+
+  async sweep(): Promise<void> {
+    await this.capture();
+    await this.dispatch();
+  }
+
+  /** Records what is to be graded. */
+  async capture(): Promise<void> {
+    let handled: number;
+    do {
+      handled = await this.transactor.run((tx) => this.captureEvaluations.execute(tx, CAPTURE_BATCH));
+    } while (handled === CAPTURE_BATCH);
+  }
+
+  /** Gives the judges of what was recorded their runs. */
+  private async dispatch(): Promise<void> {
+    let waiting: WaitingEvaluation[];
+    do {
+      waiting = await this.transactor.run((tx) =>
+        this.evaluations.takeWaiting(tx, DISPATCH_BATCH, DISPATCH_SECONDS),
+      );
+      for (const evaluation of waiting) await this.dispatchOne(evaluation);
+    } while (waiting.length === DISPATCH_BATCH);
+  }
+
+  private async dispatchOne(evaluation: WaitingEvaluation): Promise<void> {
+    const fields = { run_id: evaluation.runId, evaluation_id: evaluation.id };
+    try {
+      await this.dispatchEvaluation.execute(evaluation);
+      this.logger.log(fields, 'dispatched an evaluation');
+    } catch (error) {
+      // One that cannot be helped must not keep the others waiting; without the database none can.
+      if (isDatabaseUnavailable(error)) throw error;
+      this.logger.error(
+        { ...fields, err: error },
+        'an evaluation could not be dispatched; it is tried again',
+      );
+    }
+  }
+}
