@@ -37,7 +37,8 @@ The classification is exactly one of:
 
 ${labels.map(({ value, score, description }) => `- \`${value}\` (score ${String(score)})${description === undefined ? '' : `: ${description}`}`).join('\n')}`;
 
-// The example is marked `sh`: the script harness executes the blocks of a prompt that are marked `bash`.
+// The example is marked `sh`: the script harness executes the blocks of a prompt that are marked `bash`. It keeps the key out of
+// argument lists, which every user of the machine can read.
 const reportSection = (runId: string, example: WaitingEvaluation['scorers'][number] | undefined): string =>
   `## How to report
 
@@ -46,8 +47,8 @@ again replaces the earlier one. Where you cannot grade, send \`"failed": true\` 
 kept up to ${String(MAX_REASON_BYTES / 1024)} KB.
 
 \`\`\`sh
-curl --fail-with-body -X POST "\${WARP_SERVER_ROOT_URL%/}/v1/agent/runs/${runId}/scores" \\
-  -H "Authorization: Bearer $WARP_API_KEY" -H 'Content-Type: application/json' \\
+printf 'Authorization: Bearer %s\\n' "$WARP_API_KEY" | curl --fail-with-body -X POST \\
+  "\${WARP_SERVER_ROOT_URL%/}/v1/agent/runs/${runId}/scores" -H @- -H 'Content-Type: application/json' \\
   -d '${exampleReport(example).replaceAll("'", String.raw`'\''`)}'
 \`\`\`
 
