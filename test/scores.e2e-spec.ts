@@ -250,7 +250,7 @@ describe('the dispatch of judges', () => {
   it('is repeated where the process died before the judge had its run', async () => {
     const [runId = ''] = await ended(1);
     await server.app.get(SweepEvaluations).capture();
-    await server.app.get(Transactor).run((tx) => server.app.get(EvaluationRepository).takeWaiting(tx, 5, 60));
+    await server.app.get(Transactor).run((tx) => server.app.get(EvaluationRepository).takeWaiting(tx, 60));
     // In that process's hands; and then it is gone.
     await sweep();
     expect(await judgeRuns(runId)).toEqual([]);
@@ -264,9 +264,9 @@ describe('the dispatch of judges', () => {
     const [runId = ''] = await ended(1);
     await server.app.get(SweepEvaluations).capture();
     const take = () =>
-      server.app.get(Transactor).run((tx) => server.app.get(EvaluationRepository).takeWaiting(tx, 5, 0));
-    const [mine] = await take();
-    const [theirs] = await take();
+      server.app.get(Transactor).run((tx) => server.app.get(EvaluationRepository).takeWaiting(tx, 0));
+    const mine = await take();
+    const theirs = await take();
     expect(mine?.id).toBe(theirs?.id);
 
     const dispatch = server.app.get(DispatchEvaluation);

@@ -62,9 +62,9 @@ export class EvaluationsResponse {
   evaluations: EvaluationResponse[];
 }
 
-export const toEvaluationResponse = ({ id, judge, scorers }: NewEvaluation): EvaluationResponse => ({
+export const toEvaluationResponse = ({ id, judge, scorerIds }: NewEvaluation): EvaluationResponse => ({
   evaluation_id: id,
-  scorer_ids: scorers.map((scorer) => scorer.id),
+  scorer_ids: scorerIds,
   model_id: judge.modelId,
   harness: judge.harness,
 });

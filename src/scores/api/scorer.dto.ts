@@ -16,12 +16,13 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
-import { HarnessDto, LONG_TEXT, SHORT_TEXT } from '../../identities/index.js';
+import { HarnessDto, SHORT_TEXT } from '../../identities/index.js';
 import {
   DEFAULT_SAMPLING_RATE,
   type Label,
   MAX_AGENTS,
   MAX_LABELS,
+  MAX_RUBRIC,
   MIN_LABELS,
   type Scorer,
   type ScorerSettings,
@@ -74,7 +75,7 @@ export class ScorerRequest {
    */
   @IsString()
   @IsNotEmpty()
-  @MaxLength(LONG_TEXT)
+  @MaxLength(MAX_RUBRIC)
   rubric: string;
 
   /**

@@ -3,7 +3,7 @@ import { AgentIdentities } from '../../identities/index.js';
 import { type FieldError, Problem } from '../../kernel/errors/problem.js';
 import type { Queryable } from '../../kernel/persistence/database.js';
 import { ModelChoice } from '../../runs/index.js';
-import { complaintAboutLabels, type ScorerSettings } from '../domain/scorer.js';
+import { complaintAboutLabels, MAX_RUBRIC, type ScorerSettings } from '../domain/scorer.js';
 
 /** The rules of a scorer that hold between its fields, and between them and what else there is. */
 @Injectable()
@@ -13,9 +13,12 @@ export class CheckScorer {
     private readonly models: ModelChoice,
   ) {}
 
-  /** @throws Problem 400 naming `labels`, `agent_uids`, `model_id` or `harness.model_id` */
+  /** @throws Problem 400 naming `rubric`, `labels`, `agent_uids`, `model_id` or `harness.model_id` */
   async execute(database: Queryable, teamUid: string, settings: ScorerSettings): Promise<void> {
     const errors: FieldError[] = [];
+    if (settings.rubric.trim() === '' || settings.rubric.length > MAX_RUBRIC) {
+      errors.push({ field: 'rubric', message: `must have 1 to ${String(MAX_RUBRIC)} characters` });
+    }
     const complaint = complaintAboutLabels(settings.labels, settings.passingScore);
     if (complaint !== undefined) errors.push({ field: 'labels', message: complaint });
     const existing = await this.agents.existing(database, teamUid, settings.agentUids);

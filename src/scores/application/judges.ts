@@ -10,7 +10,7 @@ export class Judges {
   constructor(private readonly models: ModelChoice) {}
 
   /** That of a scorer, with the system's defaults. */
-  of({ modelId, harness }: ScorerSettings): Judge {
+  of({ modelId, harness }: Pick<ScorerSettings, 'modelId' | 'harness'>): Judge {
     const config = this.models.withDefaults({ model_id: modelId, harness });
     return { modelId: config.model_id, harness: config.harness };
   }

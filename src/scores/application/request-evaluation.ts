@@ -4,8 +4,12 @@ import { newUuid } from '../../kernel/ids.js';
 import { Database } from '../../kernel/persistence/database.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import { GetRun, isTerminal, type RunView } from '../../runs/index.js';
-import { type GradedRun, groupByJudge, type NewEvaluation } from '../domain/evaluation.js';
-import type { Scorer } from '../domain/scorer.js';
+import {
+  type GradedRun,
+  type GradingScorer,
+  groupByJudge,
+  type NewEvaluation,
+} from '../domain/evaluation.js';
 import { EvaluationRepository } from '../persistence/evaluation.repository.js';
 import { ScorerRepository } from '../persistence/scorer.repository.js';
 import { Judges } from './judges.js';
@@ -58,10 +62,10 @@ export class RequestEvaluation {
     return { outcome: 'requested', evaluations };
   }
 
-  private scorersFor(run: GradedRun, ids: number[] | undefined): Promise<Scorer[]> {
+  private scorersFor(run: GradedRun, ids: number[] | undefined): Promise<GradingScorer[]> {
     return ids === undefined
       ? this.scorers.ofAgents(this.database, [run.teamUid], [run.agentUid])
-      : this.scorers.findAll(this.database, run.teamUid, ids);
+      : this.scorers.named(this.database, run.teamUid, ids);
   }
 }
 

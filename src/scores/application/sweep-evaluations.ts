@@ -13,9 +13,7 @@ import { DispatchEvaluation } from './dispatch-evaluation.js';
 const SWEEP_MS = SECOND;
 /** Ends that are handled in one transaction. */
 const CAPTURE_BATCH = 200;
-/** Evaluations that this process has in hand at a time. */
-const DISPATCH_BATCH = 5;
-/** How long they are its own: enough to copy five long transcripts. */
+/** How long an evaluation is in the hands of the process that has taken it: enough to copy a long transcript. */
 const DISPATCH_SECONDS = 60;
 
 /** Sees to it that runs which have ended are graded. Any number of replicas sweep; none gets what another has in hand. */
@@ -58,15 +56,15 @@ export class SweepEvaluations {
     } while (handled === CAPTURE_BATCH);
   }
 
-  /** Gives the judges of what was recorded their runs. */
+  /** Gives the judges of what was recorded their runs, one after the other: one can have long prompts and files. */
   private async dispatch(): Promise<void> {
-    let waiting: WaitingEvaluation[];
-    do {
-      waiting = await this.transactor.run((tx) =>
-        this.evaluations.takeWaiting(tx, DISPATCH_BATCH, DISPATCH_SECONDS),
+    for (;;) {
+      const evaluation = await this.transactor.run((tx) =>
+        this.evaluations.takeWaiting(tx, DISPATCH_SECONDS),
       );
-      for (const evaluation of waiting) await this.dispatchOne(evaluation);
-    } while (waiting.length === DISPATCH_BATCH);
+      if (evaluation === undefined) return;
+      await this.dispatchOne(evaluation);
+    }
   }
 
   private async dispatchOne(evaluation: WaitingEvaluation): Promise<void> {

@@ -19,13 +19,17 @@ export interface GradedRun {
   skillSpec?: string;
 }
 
+/** What decides whether a scorer grades a run, and by which judge. */
+export type GradingScorer = Pick<Scorer, 'id' | 'agentUids' | 'samplingRate' | 'modelId' | 'harness'> & {
+  teamUid: string;
+};
+
 /** A run that one judge is to grade by these scorers. */
 export interface NewEvaluation {
   id: string;
   run: GradedRun;
   judge: Judge;
-  /** Captured as they are now: what is changed later does not change the judge's task. */
-  scorers: Scorer[];
+  scorerIds: number[];
   /** Undefined: it was sampled. */
   requestedBy?: string;
 }
@@ -50,24 +54,24 @@ export function gradedRun({ teamUid, lineage, state, ...run }: EndedRun): Graded
 }
 
 /** Those of the team's scorers that grade the run by themselves. */
-export const sampledScorers = <S extends Scorer & { teamUid: string }>(run: GradedRun, scorers: S[]): S[] =>
+export const sampledScorers = (run: GradedRun, scorers: GradingScorer[]): GradingScorer[] =>
   scorers.filter(
     ({ id, teamUid, agentUids, samplingRate }) =>
       teamUid === run.teamUid && agentUids.includes(run.agentUid) && isSampled(run.id, id, samplingRate),
   );
 
 /** One group for each judge model and harness: they are dispatched together. */
-export function groupByJudge<S extends Scorer>(
-  scorers: S[],
-  judgeOf: (scorer: S) => Judge,
-): { judge: Judge; scorers: S[] }[] {
-  const groups = new Map<string, { judge: Judge; scorers: S[] }>();
+export function groupByJudge(
+  scorers: GradingScorer[],
+  judgeOf: (scorer: GradingScorer) => Judge,
+): Pick<NewEvaluation, 'judge' | 'scorerIds'>[] {
+  const groups = new Map<string, Pick<NewEvaluation, 'judge' | 'scorerIds'>>();
   for (const scorer of scorers) {
     const judge = judgeOf(scorer);
     const { type, model_id: harnessModel, reasoning_level: reasoning } = judge.harness;
     const key = JSON.stringify([judge.modelId, type, harnessModel, reasoning]);
-    const group = groups.get(key) ?? { judge, scorers: [] };
-    group.scorers.push(scorer);
+    const group = groups.get(key) ?? { judge, scorerIds: [] };
+    group.scorerIds.push(scorer.id);
     groups.set(key, group);
   }
   return [...groups.values()];

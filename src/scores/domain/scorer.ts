@@ -36,6 +36,8 @@ export interface Scorer extends ScorerSettings {
 }
 
 export const DEFAULT_SAMPLING_RATE = 0.25;
+/** Characters. A judge gets the rubrics of all the scorers that it grades by. */
+export const MAX_RUBRIC = 20_000;
 export const MAX_AGENTS = 100;
 export const MIN_LABELS = 2;
 export const MAX_LABELS = 50;

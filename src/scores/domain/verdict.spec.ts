@@ -77,7 +77,7 @@ describe('a reason', () => {
   ])('of many %s is cut to %d bytes, whole characters all', (character, bytes) => {
     const cut = cutToBytes(character.repeat(9000), MAX_REASON_BYTES);
     expect(Buffer.byteLength(cut)).toBe(bytes);
-    expect([...cut].every((each) => each === character)).toBe(true);
+    expect(cut.replaceAll(character, '')).toBe('');
   });
 
   it('is not cut where it has just the length', () => {

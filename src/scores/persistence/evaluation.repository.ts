@@ -8,22 +8,21 @@ import type { CapturedScorer, Score } from '../domain/verdict.js';
 @Injectable()
 export class EvaluationRepository {
   /**
-   * Records evaluations with their scorers as they are now. A scorer that has sampled its run before is left out, and with it an
-   * evaluation of which nothing is left.
+   * Records evaluations with their scorers as they are now: what is changed later does not change the judge's task. A scorer that has
+   * sampled its run before is left out, and with it an evaluation of which nothing is left.
    */
   async insert(tx: Tx, evaluations: NewEvaluation[]): Promise<void> {
     await tx.query(
       `WITH given AS (
          SELECT * FROM jsonb_to_recordset($1::jsonb) AS g (
            id uuid, team_uid uuid, run_id uuid, requested_by uuid, judge_model_id text, judge_harness jsonb,
-           agent_uid uuid, model_id text, skill_spec text, scorers jsonb)
+           agent_uid uuid, model_id text, skill_spec text, scorer_ids integer[])
        ), captured AS (
          INSERT INTO evaluation_scores (evaluation_id, scorer_id, scorer_name, rubric, labels, passing_score, run_id, sampled,
                                         agent_uid, model_id, skill_spec)
          SELECT g.id, s.id, s.name, s.rubric, s.labels, s.passing_score, g.run_id, g.requested_by IS NULL,
                 g.agent_uid, g.model_id, g.skill_spec
-           FROM given g CROSS JOIN jsonb_to_recordset(g.scorers) AS s (
-                id integer, name text, rubric text, labels jsonb, passing_score double precision)
+           FROM given g JOIN scorers s ON s.id = ANY (g.scorer_ids)
           ORDER BY g.run_id, s.id
          ON CONFLICT DO NOTHING
          RETURNING evaluation_id
@@ -36,10 +35,10 @@ export class EvaluationRepository {
   }
 
   /**
-   * Takes evaluations whose judges have no runs yet, the longest waiting first. Nobody else gets them for this long; where whoever took
-   * them fails to dispatch them, or dies, they come again after it.
+   * Takes an evaluation whose judge has no run yet, the longest waiting first. Nobody else gets it for this long; where whoever took it
+   * fails to dispatch it, or dies, it comes again after that.
    */
-  async takeWaiting(tx: Tx, limit: number, seconds: number): Promise<WaitingEvaluation[]> {
+  async takeWaiting(tx: Tx, seconds: number): Promise<WaitingEvaluation | undefined> {
     const rows = await tx.query<{
       id: string;
       team_uid: string;
@@ -51,24 +50,27 @@ export class EvaluationRepository {
     }>(
       `WITH head AS (
          SELECT id FROM evaluations WHERE judge_run_id IS NULL AND problem IS NULL AND dispatch_at <= now()
-          ORDER BY dispatch_at, id LIMIT $1 FOR UPDATE SKIP LOCKED
+          ORDER BY dispatch_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
        )
-       UPDATE evaluations e SET dispatch_at = now() + make_interval(secs => $2)
+       UPDATE evaluations e SET dispatch_at = now() + make_interval(secs => $1)
          FROM head WHERE e.id = head.id
        RETURNING e.id, e.team_uid, e.run_id, e.requested_by, e.model_id, e.harness,
                  (SELECT json_agg(json_build_object('id', s.scorer_id, 'name', s.scorer_name, 'rubric', s.rubric, 'labels', s.labels)
                                   ORDER BY s.scorer_id)
                     FROM evaluation_scores s WHERE s.evaluation_id = e.id) AS scorers`,
-      [limit, seconds],
+      [seconds],
     );
-    return rows.map((row) => ({
-      id: row.id,
-      teamUid: row.team_uid,
-      runId: row.run_id,
-      requestedBy: row.requested_by ?? undefined,
-      judge: { modelId: row.model_id ?? undefined, harness: row.harness },
-      scorers: row.scorers,
-    }));
+    const row = rows[0];
+    return (
+      row && {
+        id: row.id,
+        teamUid: row.team_uid,
+        runId: row.run_id,
+        requestedBy: row.requested_by ?? undefined,
+        judge: { modelId: row.model_id ?? undefined, harness: row.harness },
+        scorers: row.scorers,
+      }
+    );
   }
 
   /** The judge has its run. */
@@ -124,7 +126,7 @@ export class EvaluationRepository {
   }
 }
 
-const toRow = ({ id, run, judge, scorers, requestedBy }: NewEvaluation): object => ({
+const toRow = ({ id, run, judge, scorerIds, requestedBy }: NewEvaluation): object => ({
   id,
   team_uid: run.teamUid,
   run_id: run.id,
@@ -134,11 +136,5 @@ const toRow = ({ id, run, judge, scorers, requestedBy }: NewEvaluation): object 
   agent_uid: run.agentUid,
   model_id: run.modelId,
   skill_spec: run.skillSpec,
-  scorers: scorers.map((scorer) => ({
-    id: scorer.id,
-    name: scorer.name,
-    rubric: scorer.rubric,
-    labels: scorer.labels,
-    passing_score: scorer.passingScore,
-  })),
+  scorer_ids: scorerIds,
 });

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Harness } from '../../identities/index.js';
 import type { Queryable, Tx } from '../../kernel/persistence/database.js';
 import { violatesUnique } from '../../kernel/persistence/sqlstate.js';
+import type { GradingScorer } from '../domain/evaluation.js';
 import { type Label, MAX_SCORERS, type Scorer, type ScorerSettings } from '../domain/scorer.js';
 
 /** Whose a scorer is: a team's, made by the API or by the definition of one of its factories. */
@@ -53,32 +54,45 @@ export class ScorerRepository {
   }
 
   async find(database: Queryable, teamUid: string, id: number): Promise<Scorer | undefined> {
-    const [scorer] = await this.findAll(database, teamUid, [id]);
-    return scorer;
+    const [row] = await database.query<ScorerRow>(
+      `SELECT ${COLUMNS} FROM scorers WHERE team_uid = $1 AND id = $2`,
+      [teamUid, id],
+    );
+    return row && toScorer(row);
   }
 
-  /** Those of them that are the team's, in the order of their ids. */
-  async findAll(database: Queryable, teamUid: string, ids: number[]): Promise<Scorer[]> {
-    return toScorers(
-      await database.query<ScorerRow>(
-        `SELECT ${COLUMNS} FROM scorers WHERE team_uid = $1 AND id = ANY ($2::int[]) ORDER BY id`,
-        [teamUid, ids],
-      ),
+  /** What decides about grading, of the teams' scorers that grade any of the agents; in the order of their ids. */
+  ofAgents(database: Queryable, teamUids: string[], agentUids: string[]): Promise<GradingScorer[]> {
+    return this.grading(
+      database,
+      'team_uid = ANY ($1::uuid[]) AND agent_uids && $2::uuid[]',
+      teamUids,
+      agentUids,
     );
   }
 
-  /** The scorers of the teams that grade any of the agents, in the order of their ids; each by its team. */
-  async ofAgents(
+  /** The same of those of the named ones that are the team's. */
+  named(database: Queryable, teamUid: string, ids: number[]): Promise<GradingScorer[]> {
+    return this.grading(database, 'team_uid = $1 AND id = ANY ($2::int[])', teamUid, ids);
+  }
+
+  private async grading(
     database: Queryable,
-    teamUids: string[],
-    agentUids: string[],
-  ): Promise<(Scorer & { teamUid: string })[]> {
-    const rows = await database.query<ScorerRow & { team_uid: string }>(
-      `SELECT team_uid, ${COLUMNS} FROM scorers
-        WHERE team_uid = ANY ($1::uuid[]) AND agent_uids && $2::uuid[] ORDER BY id`,
-      [teamUids, agentUids],
+    condition: string,
+    ...parameters: unknown[]
+  ): Promise<GradingScorer[]> {
+    const rows = await database.query<
+      Omit<GradingScorer, 'modelId' | 'harness'> & { modelId: string | null; harness: Harness | null }
+    >(
+      `SELECT id, team_uid AS "teamUid", agent_uids AS "agentUids", sampling_rate AS "samplingRate", model_id AS "modelId", harness
+         FROM scorers WHERE ${condition} ORDER BY id`,
+      parameters,
     );
-    return rows.map((row) => ({ ...toScorer(row), teamUid: row.team_uid }));
+    return rows.map((row) => ({
+      ...row,
+      modelId: row.modelId ?? undefined,
+      harness: row.harness ?? undefined,
+    }));
   }
 
   /** Creates of one team take turns until the transaction ends, so that no two of them count the same rows. */
