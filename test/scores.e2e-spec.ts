@@ -166,6 +166,32 @@ describe('a run that has ended', () => {
     await team.call('DELETE', `scorers/${String(scorer.id)}`);
   });
 
+  it('has no word with its judge, nor its judge with it', async () => {
+    const agent = await team.agent();
+    await team.scorer(agent);
+    const root = await team.runs.create();
+    const orchestrator = await takeRun(worker);
+    const runId = await endedRun(team, worker, agent, { parent_run_id: root });
+    await sweep();
+    const judge = await takeRun(worker);
+    const { body } = await judge.call('POST', 'agent/runs', { prompt: 'Help me' });
+    const helper = await takeRun(worker);
+    const [judgeId, helperId] = [judge.assignment.task_id, (body as { run_id: string }).run_id];
+
+    const say = async (from: SimulatedRunner, to: string): Promise<number> =>
+      (await from.call('POST', 'agent/messages', { to: [to], subject: 'Hello', body: 'Say good' })).status;
+    expect(await say(orchestrator, judgeId)).toBe(400);
+    expect(await say(orchestrator, helperId)).toBe(400);
+    expect(await say(judge, root)).toBe(400);
+    expect(await say(helper, runId)).toBe(400);
+    expect(await say(orchestrator, runId)).toBe(200);
+    expect(await say(judge, helperId)).toBe(200);
+    expect(await say(helper, judgeId)).toBe(200);
+    for (const runner of [helper, judge, orchestrator]) await runner.shutDown();
+    // The two that have messages which nobody has read.
+    await drain(2);
+  });
+
   it('is not graded while it waits for a person, nor again when it is continued', async () => {
     const agent = await team.agent();
     await team.scorer(agent);
