@@ -2,7 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { Database } from '../src/kernel/persistence/database.js';
 import { Transactor } from '../src/kernel/persistence/transactor.js';
-import { FactoryScorers, type ScorerSettings } from '../src/scores/index.js';
+import {
+  FactoryScorers,
+  scorerFileSchema,
+  type ScorerSettings,
+  settingsOfScorerFile,
+} from '../src/scores/index.js';
 import { insertTeam, insertUser } from './support/identities.js';
 import { type Scorer, ScoringTeam } from './support/scores.js';
 import { startTestApp, type TestApp } from './support/test-app.js';
@@ -149,12 +154,10 @@ describe('a scorer', () => {
 describe('the scorers of a definition', () => {
   const factory = randomUUID();
   const settings = (name: string, change: Partial<ScorerSettings> = {}): ScorerSettings => ({
-    name,
-    rubric: 'A rubric',
-    agentUids: [agent],
-    labels: labels(0, 1),
-    passingScore: 0.5,
-    samplingRate: 0.25,
+    ...settingsOfScorerFile(
+      scorerFileSchema.parse({ agents: ['reviewer'], labels: labels(0, 1), passing_score: 0.5 }),
+      { name, rubric: 'A rubric', agentUids: [agent] },
+    ),
     ...change,
   });
   const apply = (...wanted: ScorerSettings[]): Promise<string[]> =>
@@ -204,7 +207,13 @@ describe('the scorers of a definition', () => {
     await apply(settings('fixed'));
     const [scorer] = await present();
     const where = `scorers/${String(scorer?.id)}`;
-    expect((await team.call('GET', where)).body).toMatchObject({ name: 'fixed', factory_uid: factory });
+    expect((await team.call('GET', where)).body).toMatchObject({
+      name: 'fixed',
+      factory_uid: factory,
+      sampling_rate: 0.25,
+      passing_score: 0.5,
+      labels: labels(0, 1),
+    });
     for (const answer of [
       await team.call('PUT', where, team.settings(agent)),
       await team.call('DELETE', where),

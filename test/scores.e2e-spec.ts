@@ -37,7 +37,11 @@ afterAll(async () => {
   await server.close();
 });
 
-const sweep = (app = server): Promise<void> => app.app.get(SweepEvaluations).sweep();
+const sweep = async (app = server): Promise<void> => {
+  const sweeper = app.app.get(SweepEvaluations);
+  await sweeper.capture();
+  await sweeper.dispatch();
+};
 
 /** A run that has ended, and the judge that is at work on it. */
 async function judged(

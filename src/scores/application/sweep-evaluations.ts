@@ -34,18 +34,18 @@ export class SweepEvaluations {
   async tick(): Promise<void> {
     if (this.sweeping || !this.config.roles.has('sweeper')) return;
     this.sweeping = true;
-    try {
-      await withNewTrace(() => this.sweep());
-    } catch (error) {
-      this.logger.error({ err: error }, 'evaluations could not be swept; the next sweep tries again');
-    } finally {
-      this.sweeping = false;
-    }
+    // Each by itself: what is recorded already is dispatched also while nothing more can be.
+    await this.attempt(() => this.capture());
+    await this.attempt(() => this.dispatch());
+    this.sweeping = false;
   }
 
-  async sweep(): Promise<void> {
-    await this.capture();
-    await this.dispatch();
+  private async attempt(step: () => Promise<void>): Promise<void> {
+    try {
+      await withNewTrace(step);
+    } catch (error) {
+      this.logger.error({ err: error }, 'evaluations could not be swept; the next sweep tries again');
+    }
   }
 
   /** Records what is to be graded. */
@@ -57,7 +57,7 @@ export class SweepEvaluations {
   }
 
   /** Gives the judges of what was recorded their runs, one after the other: one can have long prompts and files. */
-  private async dispatch(): Promise<void> {
+  async dispatch(): Promise<void> {
     for (;;) {
       const evaluation = await this.transactor.run((tx) =>
         this.evaluations.takeWaiting(tx, DISPATCH_SECONDS),

@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { HARNESS_TYPES } from '../../identities/index.js';
 import { isStorableText } from '../../kernel/storable-text.js';
-import { complaintAboutLabels, DEFAULT_SAMPLING_RATE, MAX_AGENTS, MAX_LABELS, MIN_LABELS } from './scorer.js';
+import {
+  complaintAboutLabels,
+  DEFAULT_SAMPLING_RATE,
+  MAX_AGENTS,
+  MAX_LABELS,
+  MIN_LABELS,
+  type ScorerSettings,
+} from './scorer.js';
 
 const text = (maximum: number) =>
   z.string().max(maximum).refine(isStorableText, 'must be valid Unicode without NUL');
@@ -36,3 +43,16 @@ export const scorerFileSchema = z
   });
 
 export type ScorerFile = z.output<typeof scorerFileSchema>;
+
+/** @param found the name of the file's directory, what follows the front matter, and the agents that it names, by their uids */
+export const settingsOfScorerFile = (
+  file: ScorerFile,
+  found: Pick<ScorerSettings, 'name' | 'rubric' | 'agentUids'>,
+): ScorerSettings => ({
+  ...found,
+  labels: file.labels,
+  passingScore: file.passing_score,
+  samplingRate: file.sampling_rate,
+  modelId: file.model_id,
+  harness: file.harness,
+});
