@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { Transactor } from '../src/kernel/persistence/transactor.js';
+import { StoreAttachments } from '../src/runs/index.js';
 import { CaptureEvaluations } from '../src/scores/application/capture-evaluations.js';
 import { DispatchEvaluation } from '../src/scores/application/dispatch-evaluation.js';
 import { SweepEvaluations } from '../src/scores/application/sweep-evaluations.js';
@@ -303,6 +304,23 @@ describe('the dispatch of judges', () => {
     await Promise.all([mine, theirs].map(async (each) => each && (await dispatch.execute(each))));
     expect(await judgeRuns(runId)).toHaveLength(1);
     await drain(1);
+  });
+
+  it('is tried again where the files cannot be stored, and keeps nobody else waiting', async () => {
+    const runIds = await ended(2);
+    const storing = jest
+      .spyOn(server.app.get(StoreAttachments), 'execute')
+      .mockRejectedValueOnce(new Error('the disk is full'));
+    await sweep();
+    storing.mockRestore();
+    const judges = await Promise.all(runIds.map(judgeRuns));
+    expect(judges.map((runs) => runs.length).sort()).toEqual([0, 1]);
+    await server.dataSource.query('UPDATE evaluations SET dispatch_at = now() WHERE run_id = ANY ($1)', [
+      runIds,
+    ]);
+    await sweep();
+    for (const runId of runIds) expect(await judgeRuns(runId)).toHaveLength(1);
+    await drain(2);
   });
 
   it('comes to an end where the judge’s model cannot be used any more', async () => {

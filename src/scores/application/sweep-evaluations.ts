@@ -40,14 +40,6 @@ export class SweepEvaluations {
     this.sweeping = false;
   }
 
-  private async attempt(step: () => Promise<void>): Promise<void> {
-    try {
-      await withNewTrace(step);
-    } catch (error) {
-      this.logger.error({ err: error }, 'evaluations could not be swept; the next sweep tries again');
-    }
-  }
-
   /** Records what is to be graded. */
   async capture(): Promise<void> {
     let handled: number;
@@ -64,6 +56,14 @@ export class SweepEvaluations {
       );
       if (evaluation === undefined) return;
       await this.dispatchOne(evaluation);
+    }
+  }
+
+  private async attempt(step: () => Promise<void>): Promise<void> {
+    try {
+      await withNewTrace(step);
+    } catch (error) {
+      this.logger.error({ err: error }, 'evaluations could not be swept; the next sweep tries again');
     }
   }
 
