@@ -19,6 +19,8 @@ async function start(environment: Record<string, string> = {}): Promise<ServiceP
   service = await ServiceProcess.start({
     DATABASE_URL: database.url,
     DATA_DIR: join(directory, 'data'),
+    // The tests ask often.
+    API_REQUESTS_PER_MINUTE: '0',
     ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
     ...environment,
   });
@@ -31,8 +33,11 @@ async function made<T>(server: ServiceProcess, method: string, path: string, bod
   return answer.body as T;
 }
 
-const scoresOf = async (server: ServiceProcess, runId: string): Promise<RunScore[]> =>
-  ((await server.call('GET', `/v1/agent/runs/${runId}/scores`)).body as { scores: RunScore[] }).scores;
+const scoresOf = async (server: ServiceProcess, runId: string): Promise<RunScore[]> => {
+  const answer = await server.call('GET', `/v1/agent/runs/${runId}/scores`);
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+  return (answer.body as { scores: RunScore[] }).scores;
+};
 
 /** The judge without a model: its rubric brings the commands that grade and report. */
 const rubric = (scorerId: number): string => `Did the run greet anybody?
