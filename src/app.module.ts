@@ -9,6 +9,7 @@ import { type Foundation, KernelModule } from './kernel/kernel.module.js';
 import { RunsModule } from './runs/index.js';
 import { WebhooksModule } from './webhooks/index.js';
 import { SchedulesModule } from './schedules/index.js';
+import { ScoresModule } from './scores/index.js';
 
 @Module({})
 export class AppModule {
@@ -26,6 +27,7 @@ export class AppModule {
         WebhooksModule,
         AutomationsModule,
         SchedulesModule,
+        ScoresModule,
       ],
     };
   }

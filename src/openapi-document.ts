@@ -20,6 +20,7 @@ export function openApiDocument(app: NestExpressApplication): OpenAPIObject {
     .addTag('Schedules', 'Run agents at certain times')
     .addTag('Conversations', 'What agents said and did')
     .addTag('Artifacts', 'What runs left behind')
+    .addTag('Scores', 'What judges made of runs, and what they grade them by')
     .addTag('Account', 'Who calls, and with which keys')
     .addTag('Teams', 'Users, teams and their members')
     .addTag('Agent identities', 'The agents that runs are executed as')

@@ -123,6 +123,16 @@ beforeAll(async () => {
     prompt: 'Go',
     triggers: [{ provider: 'webhook', event: 'received', filter: { webhook_ids: [webhook.uid] } }],
   });
+  const scorer = await make('/v1/scorers', {
+    name: 'A scorer',
+    rubric: 'Did it do what was asked?',
+    agent_uids: [agent.uid],
+    labels: [
+      { value: 'yes', score: 1 },
+      { value: 'no', score: 0 },
+    ],
+    passing_score: 0.5,
+  });
   const set = (kind: string, value: string | undefined): unknown => resources.set(kind, value ?? '');
   set('/v1/agent/runs/{runId}', run_id);
   set('/v1/agent/events/{runId}', run_id);
@@ -151,6 +161,7 @@ beforeAll(async () => {
   set('/v1/automations/{uid}', automation.uid);
   set('/v1/webhooks/{uid}', webhook.uid);
   set('/v1/webhooks/{uid}/deliveries/{deliveryId}', delivery_id);
+  set('/v1/scorers/{id}', String(scorer.id));
 });
 afterAll(async () => {
   await server.close();

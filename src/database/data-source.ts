@@ -55,6 +55,11 @@ import {
   CronTriggerEntity,
   ScheduleEntity,
 } from '../schedules/persistence/schedule.entities.js';
+import {
+  EvaluationEntity,
+  EvaluationScoreEntity,
+  ScorerEntity,
+} from '../scores/persistence/score.entities.js';
 import { Identities1763683200001 } from './migrations/1763683200001-identities.js';
 import { Runs1763683200002 } from './migrations/1763683200002-runs.js';
 import { WorkerConnections1763683200003 } from './migrations/1763683200003-worker-connections.js';
@@ -70,6 +75,7 @@ import { RunEvents1763683200013 } from './migrations/1763683200013-run-events.js
 import { Artifacts1763683200014 } from './migrations/1763683200014-artifacts.js';
 import { Schedules1763683200015 } from './migrations/1763683200015-schedules.js';
 import { Automations1763683200016 } from './migrations/1763683200016-automations.js';
+import { Scores1763683200017 } from './migrations/1763683200017-scores.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -132,6 +138,9 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       ArtifactUploadEntity,
       SnapshotFileEntity,
       ObjectDeletionEntity,
+      ScorerEntity,
+      EvaluationEntity,
+      EvaluationScoreEntity,
     ],
     migrations: [
       Identities1763683200001,
@@ -149,6 +158,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       Artifacts1763683200014,
       Schedules1763683200015,
       Automations1763683200016,
+      Scores1763683200017,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

@@ -19,6 +19,7 @@ import { FollowUpRun } from './application/follow-up-run.js';
 import { ForgetEvents } from './application/forget-events.js';
 import { GetRun } from './application/get-run.js';
 import { ListRuns } from './application/list-runs.js';
+import { ModelChoice } from './application/model-choice.js';
 import { NormaliseConversation } from './application/normalise-conversation.js';
 import { PrepareRun } from './application/prepare-run.js';
 import { ReadConversation } from './application/read-conversation.js';
@@ -31,6 +32,7 @@ import { StoreAttachments } from './application/store-attachments.js';
 import { ArtifactRunsAdapter } from './persistence/artifact-runs.js';
 import { AttachmentRepository } from './persistence/attachment.repository.js';
 import { ConversationRepository } from './persistence/conversation.repository.js';
+import { EndedRuns } from './persistence/ended-runs.js';
 import { EnvironmentRunsReadModel } from './persistence/environment-runs.js';
 import { ExecutionQueries } from './persistence/execution-queries.js';
 import { IdempotencyKeyRepository } from './persistence/idempotency-key.repository.js';
@@ -73,6 +75,7 @@ class PortsModule {}
     StartRun,
     PrepareRun,
     ConfigureRun,
+    ModelChoice,
     StoreAttachments,
     ReleaseIdempotencyKeys,
     CreateRun,
@@ -97,6 +100,7 @@ class PortsModule {}
     ReadEvents,
     ForgetEvents,
     ExecutionQueries,
+    EndedRuns,
     WaitingRuns,
     RunReadModel,
     RunList,
@@ -109,6 +113,9 @@ class PortsModule {}
     ConfigureRun,
     CreateRun,
     PrepareRun,
+    GetRun,
+    ModelChoice,
+    EndedRuns,
     AttachmentRepository,
     StoreAttachments,
     RunLifecycle,

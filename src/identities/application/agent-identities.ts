@@ -68,6 +68,11 @@ export class AgentIdentities {
     const agents = new Map(asked.map(({ index }, place) => [index, found[place]]));
     return wanted.map((_, index) => toExecutingAgent(agents.get(index)));
   }
+
+  /** Those of them that are agents of the team. */
+  existing(database: Queryable, teamUid: string, agentUids: string[]): Promise<Set<string>> {
+    return this.agents.existing(database, teamUid, agentUids);
+  }
 }
 
 function toExecutingAgent(agent: AgentIdentity | undefined): ExecutingAgent | undefined {

@@ -40,6 +40,16 @@ export const PERMISSIONS = [
   'schedules:read',
   /** Make, change, pause and delete schedules. */
   'schedules:write',
+  /** Read the team's scorers and their results. */
+  'scorers:read',
+  /** Make, change and delete the team's scorers. */
+  'scorers:write',
+  /** Have a run graded. */
+  'evaluations:create',
+  /** Read the scores of runs. */
+  'scores:read',
+  /** Report the scores of the one run that the run whose key this is was made to grade. */
+  'scores:report',
   /** See which self-hosted workers are connected. */
   'workers:read',
   /** Connect as a worker. */

@@ -20,13 +20,23 @@ export const PERMISSIONS_OF_ROLE: Record<Role, readonly Permission[]> = {
     'runs:write',
     'schedules:read',
     'schedules:write',
+    'scores:read',
   ],
   /** A person who acts for a team. */
-  member: ['teams:read', 'agents:read', 'agents:manage', 'factories:read', 'workers:read', 'workers:connect'],
+  member: [
+    'teams:read',
+    'agents:read',
+    'agents:manage',
+    'factories:read',
+    'scorers:read',
+    'evaluations:create',
+    'workers:read',
+    'workers:connect',
+  ],
   /** An admin of the team that they act for. */
   admin: ['teams:manage'],
   /** May manage the factories of the team that they act for. */
-  factory_manager: ['factories:manage'],
+  factory_manager: ['factories:manage', 'scorers:write'],
   /** Runs the installation. */
   operator: ['installation:manage', 'workers:connect'],
   /** An agent identity: works, but manages nobody. */
@@ -42,11 +52,14 @@ export const PERMISSIONS_OF_ROLE: Record<Role, readonly Permission[]> = {
     'runs:write',
     'schedules:read',
     'schedules:write',
+    'scorers:read',
+    'evaluations:create',
+    'scores:read',
     'workers:read',
     'workers:connect',
   ],
   /** The agent of one execution. */
-  run: ['execution:report', 'runs:read', 'runs:create'],
+  run: ['execution:report', 'runs:read', 'runs:create', 'scores:report'],
 };
 
 /** The roles that a caller has who is known by one of them. */

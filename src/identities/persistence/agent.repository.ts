@@ -62,6 +62,15 @@ export class AgentRepository {
     return agent;
   }
 
+  /** Those of them that are agents of the team. */
+  async existing(database: Queryable, teamUid: string, agentUids: string[]): Promise<Set<string>> {
+    const rows = await database.query<{ uid: string }>(
+      'SELECT uid FROM agents WHERE team_uid = $1 AND uid = ANY ($2::uuid[])',
+      [teamUid, agentUids],
+    );
+    return new Set(rows.map(({ uid }) => uid));
+  }
+
   /** @returns undefined when the team has `limit` agents already: creations of one team take turns, so none slips past */
   async insert(
     tx: Tx,

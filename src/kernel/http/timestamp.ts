@@ -17,7 +17,7 @@ export const IsTimestamp = (): PropertyDecorator =>
 /**
  * An RFC 3339 timestamp as a whole millisecond, the resolution of our own.
  *
- * @param round where what is finer goes: a bound that is exclusive may not move across a run
+ * @param round where what is finer goes: a bound that is exclusive may not move across a row
  * @returns undefined when it is none, or no moment of the calendar
  */
 export function parseTimestamp(value: string | undefined, round: 'down' | 'up' = 'down'): Date | undefined {

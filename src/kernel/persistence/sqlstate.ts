@@ -24,6 +24,13 @@ export function databaseErrorCode(error: unknown): string | undefined {
   return typeof driverError.code === 'string' ? driverError.code : undefined;
 }
 
+/** Whether a row was refused by this unique constraint or index. */
+export function violatesUnique(error: unknown, name: string): boolean {
+  const driverError: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  if (databaseErrorCode(error) !== SQLSTATE.uniqueViolation) return false;
+  return driverError instanceof Error && 'constraint' in driverError && driverError.constraint === name;
+}
+
 /** Two transactions got in each other's way and PostgreSQL undid this one: running it again is right. */
 export function isTransactionConflict(error: unknown): boolean {
   const code = databaseErrorCode(error);

@@ -1,21 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform, Type } from 'class-transformer';
-import {
-  ArrayNotEmpty,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  IsUUID,
-  Matches,
-  Max,
-  Min,
-  ValidateBy,
-} from 'class-validator';
+import { ArrayNotEmpty, IsIn, IsInt, IsOptional, IsString, IsUUID, Matches, Max, Min } from 'class-validator';
+import { IsSearchable } from '../../kernel/http/is-searchable.js';
 import { IsTimestamp, parseTimestamp } from '../../kernel/http/timestamp.js';
 import { ARTIFACT_TYPES, type ArtifactType } from '../../artifacts/index.js';
 import { PageInfo } from '../../kernel/pagination/page-info.dto.js';
-import { isStorableText } from '../../kernel/storable-text.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import {
   EMPTY_ENVIRONMENT,
@@ -33,17 +22,6 @@ import { RunResponse } from './run.dto.js';
 
 const MAX_LIMIT = 500;
 const DEFAULT_LIMIT = 20;
-const MAX_TEXT = 1024;
-
-const IsSearchable = (): PropertyDecorator =>
-  ValidateBy({
-    name: 'isSearchable',
-    validator: {
-      validate: (value: unknown) =>
-        typeof value === 'string' && value.length <= MAX_TEXT && isStorableText(value),
-      defaultMessage: () => `must be one text of at most ${String(MAX_TEXT)} characters, without NUL`,
-    },
-  });
 
 const lowerCase = ({ value }: { value: unknown }): unknown =>
   typeof value === 'string' ? value.toLowerCase() : value;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Environments, Models, ResolveSkill, type SkillResolution } from '../../catalog/index.js';
+import { Environments, ResolveSkill, type SkillResolution } from '../../catalog/index.js';
 import {
   type AccountCaller,
   AgentIdentities,
@@ -8,13 +8,9 @@ import {
 } from '../../identities/index.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import { Database, type Queryable } from '../../kernel/persistence/database.js';
-import {
-  type AgentConfig,
-  BUILT_IN_HARNESS,
-  resolveAgentConfig,
-  workerHostOf,
-} from '../domain/agent-config.js';
+import { type AgentConfig, resolveAgentConfig, workerHostOf } from '../domain/agent-config.js';
 import type { AgentSkill } from '../domain/agent-skill.js';
+import { ModelChoice } from './model-choice.js';
 
 /** What decides how a run is configured, whoever starts it: a request, a schedule or an automation. */
 export interface RunOrder {
@@ -62,7 +58,7 @@ export class ConfigureRun {
   constructor(
     private readonly agents: AgentIdentities,
     private readonly environments: Environments,
-    private readonly models: Models,
+    private readonly models: ModelChoice,
     private readonly resolveSkill: ResolveSkill,
     private readonly database: Database,
   ) {}
@@ -112,7 +108,7 @@ export class ConfigureRun {
       return {
         caller,
         agent,
-        config: this.withDefaults(resolveAgentConfig([config, agent && agentConfigOf(agent)])),
+        config: this.models.withDefaults(resolveAgentConfig([config, agent && agentConfigOf(agent)])),
       };
     });
     const usable = await this.environments.areUsable(
@@ -143,7 +139,7 @@ export class ConfigureRun {
     if (!mayUseEnvironment) {
       throw invalid(`${fields.config}.environment_id`, 'must be an environment that you can use');
     }
-    this.checkModel(config, fields.config);
+    this.models.check(config, `${fields.config}.`);
     const spec = order.skill ?? config.skill_spec;
     if (spec === undefined) return { agent, config, skill: undefined };
     const resolved =
@@ -156,33 +152,6 @@ export class ConfigureRun {
       config: { ...config, skill_spec: skill.spec, base_prompt },
       skill: { name, description, full_path },
     };
-  }
-
-  /** The system's own defaults: the built-in harness, and for it the catalogue's default model. */
-  private withDefaults(config: AgentConfig): AgentConfig {
-    const harness = config.harness ?? { type: BUILT_IN_HARNESS };
-    const isBuiltIn = (harness.type ?? BUILT_IN_HARNESS) === BUILT_IN_HARNESS;
-    const modelId =
-      config.model_id ?? harness.model_id ?? (isBuiltIn ? this.models.defaultModelId : undefined);
-    return { ...config, harness, ...(modelId === undefined ? {} : { model_id: modelId }) };
-  }
-
-  private checkModel(config: AgentConfig, parent: string): void {
-    const field =
-      config.harness?.model_id === undefined ? `${parent}.model_id` : `${parent}.harness.model_id`;
-    const model = config.harness?.model_id ?? config.model_id;
-    const harness = config.harness?.type ?? BUILT_IN_HARNESS;
-    if (model === undefined) return;
-    const check = this.models.check(model);
-    switch (check.outcome) {
-      case 'ok':
-        if (check.harnesses.includes(harness)) return;
-        throw invalid(field, `names a model that the harness ${harness} cannot run: ${model}`);
-      case 'unknown':
-        throw invalid(field, `must be one of the models of GET /v1/agent/models, not ${model}`);
-      case 'disabled':
-        throw invalid(field, `names a model that is disabled (${check.reason}): ${model}`);
-    }
   }
 }
 

@@ -13,6 +13,11 @@ export class GetRun {
     return this.runs.find(runId, runVisibility(caller));
   }
 
+  /** For those who act for the team on their own account. */
+  ofTeam(teamUid: string, runId: string): Promise<RunView | undefined> {
+    return this.runs.find(runId, { teamUid, ownerUid: null, runId: null });
+  }
+
   async timeline(caller: Caller, runId: string): Promise<TimelineEventView[] | undefined> {
     if (!(await this.runs.exists(runId, runVisibility(caller)))) return undefined;
     return this.runs.timeline(runId);

@@ -28,4 +28,17 @@ export class StoreAttachments {
     }
     return stored;
   }
+
+  /** Copies an object that is there already, such as a transcript. @returns undefined when it is not */
+  async copy(
+    runId: string,
+    file: { fileName: string; mimeType: string; fromKey: string },
+  ): Promise<StoredAttachment | undefined> {
+    const object = await this.storage.open(file.fromKey);
+    if (object === undefined) return undefined;
+    const id = newUuid();
+    const objectKey = `runs/${runId}/attachments/${id}`;
+    const { sizeBytes } = await this.storage.put(objectKey, object.body, object.sizeBytes);
+    return { id, fileName: file.fileName, mimeType: file.mimeType, sizeBytes, objectKey };
+  }
 }

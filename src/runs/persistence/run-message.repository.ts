@@ -2,12 +2,15 @@ import { Injectable } from '@nestjs/common';
 import type { Tx } from '../../kernel/persistence/database.js';
 import { RUN_STATE_MACHINE, type RunState } from '../domain/run-state.js';
 import type { RunMode } from '../domain/run-mode.js';
+import type { RunSource } from '../domain/run-source.js';
 import { ROOT_RUN, RunEventLog } from './run-event-log.js';
 import { type ExecutionRef, KEEPS_SESSION, lockRun, TOUCHED } from './run-transitions.js';
 
 /** Messages of a run that may wait for its agent at a time, and the characters in all of them together. */
 export const MAX_WAITING_MESSAGES = 100;
 export const MAX_WAITING_CHARACTERS = 5_000_000;
+
+const JUDGE_SOURCE: RunSource = 'RUN_SCORER';
 
 export type FollowUpVerdict = 'accepted' | 'empty' | 'too_many' | 'conversation_busy';
 
@@ -23,6 +26,12 @@ export interface WaitingMessage {
 /** What waits for the agent of a run `r`. */
 const WAITING = `CROSS JOIN LATERAL (SELECT count(*) AS messages, coalesce(sum(char_length(message)), 0) AS characters
                                 FROM run_messages m WHERE m.run_id = r.id AND m.delivered_execution_id IS NULL) w`;
+
+/**
+ * The judges among a run `r` and its ancestors. Agents write to each other where these are the same: a judge and whatever it starts among
+ * themselves, so that no graded agent can talk to its judge, nor a judge, which has read what strangers wrote, to agents at work.
+ */
+const JUDGES = `ARRAY(SELECT j.id FROM runs j WHERE j.source = '${JUDGE_SOURCE}' AND j.id = ANY (r.ancestor_ids || r.id) ORDER BY j.id)`;
 
 /** The next place among the messages of `run_id`. */
 const nextSequence = (runId: string): string =>
@@ -115,7 +124,7 @@ export class RunMessageRepository {
    * Adds a message of one run's agent to another run of the same tree. It never queues a run again: to one that has ended it waits for
    * the next execution that somebody starts.
    *
-   * @returns the message's id; undefined when there is no such run in the sender's tree
+   * @returns the message's id; undefined when there is no such run in the sender's tree, or a judge stands between them
    */
   async addFromRun(
     tx: Tx,
@@ -127,8 +136,9 @@ export class RunMessageRepository {
     const rows = await tx.query<{ id: string | null }>(
       `WITH found AS (
          SELECT r.id, r.state, r.execution_id, r.root_run_id, s.executor_uid, w.messages, w.characters
-           FROM (SELECT r.*, ${ROOT_RUN} AS root_run_id FROM runs r WHERE r.id = $1) r
-           JOIN (SELECT r.*, ${ROOT_RUN} AS root_run_id FROM runs r WHERE r.id = $2) s USING (root_run_id) ${WAITING}
+           FROM (SELECT r.*, ${ROOT_RUN} AS root_run_id, ${JUDGES} AS judges FROM runs r WHERE r.id = $1) r
+           JOIN (SELECT r.*, ${ROOT_RUN} AS root_run_id, ${JUDGES} AS judges FROM runs r WHERE r.id = $2) s
+             USING (root_run_id, judges) ${WAITING}
        ), added AS (
          INSERT INTO run_messages (id, run_id, sequence, message, subject, sender_run_id, author_uid, created_at)
          SELECT gen_random_uuid(), id, ${nextSequence('f.id')}, $4, $3, $2, executor_uid, clock_timestamp() FROM found f

@@ -208,6 +208,7 @@ export class RunDefinitionEntity {
 @Index('run_executions_retained', ['sessionRetainedUntil'], {
   where: 'ended_at IS NULL AND session_retained_until IS NOT NULL',
 })
+@Index('run_executions_unhandled_end', ['id'], { where: 'ended_at IS NOT NULL AND end_handled_at IS NULL' })
 export class RunExecutionEntity {
   @PrimaryGeneratedColumn('identity', {
     type: 'bigint',
@@ -265,6 +266,10 @@ export class RunExecutionEntity {
 
   @Column('text', { name: 'end_reason', nullable: true })
   endReason: string | null;
+
+  /** When its end was taken note of by those who act on ended runs. */
+  @Column({ type: 'timestamptz', name: 'end_handled_at', precision: 3, nullable: true })
+  endHandledAt: Date | null;
 }
 
 /** A follow-up, or a message of another run of the same tree. The prompt of its run stays as it was. */

@@ -129,6 +129,15 @@ export class RunRepository {
     return rows[0];
   }
 
+  /** Of the runs that there are. */
+  async states(database: Queryable, runIds: string[]): Promise<Map<string, RunState>> {
+    const rows = await database.query<{ id: string; state: RunState }>(
+      'SELECT id, state FROM runs WHERE id = ANY ($1::uuid[])',
+      [runIds],
+    );
+    return new Map(rows.map((row) => [row.id, row.state]));
+  }
+
   /** How many runs of the team are with a worker. */
   async countUnderWay(database: Queryable, teamUid: string): Promise<number> {
     const rows = await database.query<{ count: number }>(

@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountCaller } from '../../identities/index.js';
+import { newUuid } from '../../kernel/ids.js';
+import { Database } from '../../kernel/persistence/database.js';
+import { Transactor } from '../../kernel/persistence/transactor.js';
+import { GetRun, isTerminal, type RunView } from '../../runs/index.js';
+import {
+  type GradedRun,
+  type GradingScorer,
+  groupByJudge,
+  type NewEvaluation,
+} from '../domain/evaluation.js';
+import { EvaluationRepository } from '../persistence/evaluation.repository.js';
+import { ScorerRepository } from '../persistence/scorer.repository.js';
+import { Judges } from './judges.js';
+
+export type RequestEvaluationOutcome =
+  | { outcome: 'requested'; evaluations: NewEvaluation[] }
+  | { outcome: 'not_found' }
+  /** A person owns it, or it is a judge's. */
+  | { outcome: 'not_gradable' }
+  | { outcome: 'not_ended' }
+  /** Of the named scorers these are none of the team's. */
+  | { outcome: 'unknown_scorers'; ids: number[] }
+  /** None was named, and none grades the agent that executed the run. */
+  | { outcome: 'no_scorers' };
+
+/** Has a run graded because somebody asks for it, however often: nothing is sampled. */
+@Injectable()
+export class RequestEvaluation {
+  constructor(
+    private readonly runs: GetRun,
+    private readonly scorers: ScorerRepository,
+    private readonly evaluations: EvaluationRepository,
+    private readonly judges: Judges,
+    private readonly database: Database,
+    private readonly transactor: Transactor,
+  ) {}
+
+  /** @param scorerIds undefined: those that grade the agent which executed the run */
+  async execute(
+    caller: AccountCaller,
+    runId: string,
+    scorerIds: number[] | undefined,
+  ): Promise<RequestEvaluationOutcome> {
+    const view = await this.runs.execute(caller, runId);
+    if (view === undefined) return { outcome: 'not_found' };
+    const run = gradableRun(view);
+    if (run === undefined) return { outcome: 'not_gradable' };
+    if (!isTerminal(view.state)) return { outcome: 'not_ended' };
+    const scorers = await this.scorersFor(run, scorerIds);
+    const unknown = (scorerIds ?? []).filter((id) => !scorers.some((scorer) => scorer.id === id));
+    if (unknown.length > 0) return { outcome: 'unknown_scorers', ids: unknown };
+    if (scorers.length === 0) return { outcome: 'no_scorers' };
+    const evaluations = groupByJudge(scorers, (scorer) => this.judges.of(scorer)).map((group) => ({
+      id: newUuid(),
+      run,
+      requestedBy: caller.uid,
+      ...group,
+    }));
+    await this.transactor.run((tx) => this.evaluations.insert(tx, evaluations));
+    return { outcome: 'requested', evaluations };
+  }
+
+  private scorersFor(run: GradedRun, ids: number[] | undefined): Promise<GradingScorer[]> {
+    return ids === undefined
+      ? this.scorers.ofAgents(this.database, [run.teamUid], [run.agentUid])
+      : this.scorers.named(this.database, run.teamUid, ids);
+  }
+}
+
+const gradableRun = (run: RunView): GradedRun | undefined =>
+  run.team_uid === null || run.source === 'RUN_SCORER'
+    ? undefined
+    : {
+        id: run.id,
+        teamUid: run.team_uid,
+        agentUid: run.executor_uid,
+        modelId: run.agent_config.model_id,
+        skillSpec: run.agent_config.skill_spec,
+      };
