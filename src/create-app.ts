@@ -52,7 +52,7 @@ function rewriteApiAlias(request: Request, _response: Response, next: NextFuncti
 /** A process without the role `api` answers operators alone, and the agents of the runs that its workers execute. */
 function refuseApi(request: Request, response: Response, next: NextFunction): void {
   const isServed =
-    /^\/(healthz|readyz|metrics|objects\/|v1\/harness-support\/|v1\/agent\/(events|runs\/[^/]+\/client-events))/;
+    /^\/(healthz|readyz|metrics|objects\/|v1\/harness-support\/|v1\/agent\/(events|messages|runs\/[^/]+\/(client-events|event-sequence)))/;
   if (isServed.test(request.path)) next();
   else response.status(404).end();
 }

@@ -17,6 +17,7 @@ export function openApiDocument(app: NestExpressApplication): OpenAPIObject {
     .addServer('/')
     .addTag('Runs', 'Start, list, read and cancel runs')
     .addTag('Schedules', 'Run agents at certain times')
+    .addTag('Events', 'What happens to runs, in one order over all of them')
     .addTag('Conversations', 'What agents said and did')
     .addTag('Account', 'Who calls, and with which keys')
     .addTag('Teams', 'Users, teams and their members')

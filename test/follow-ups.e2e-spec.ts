@@ -245,8 +245,8 @@ describe('a follow-up', () => {
     const theirs = new RunsClient(server, stranger.headers);
     expect((await theirs.call('POST', `runs/${runId}/followups`, { message: 'x' })).status).toBe(404);
     await server.dataSource.query(
-      `INSERT INTO run_messages (run_id, sequence, message, author_uid)
-       SELECT $1, n, 'x', $2 FROM generate_series(1, 99) AS n`,
+      `INSERT INTO run_messages (id, run_id, sequence, message, author_uid)
+       SELECT gen_random_uuid(), $1, n, 'x', $2 FROM generate_series(1, 99) AS n`,
       [runId, stranger.uid],
     );
     expect((await followUp(runId)).status).toBe(200);

@@ -1110,7 +1110,7 @@ describe('a run that waits', () => {
       worker.reject(await worker.nextAssignment());
       await runs.untilState(runId, 'QUEUED');
       const [row] = await server.dataSource.query<{ delay: number }[]>(
-        'SELECT extract(epoch FROM available_at - updated_at)::float8 AS delay FROM runs WHERE id = $1',
+        'SELECT round(extract(epoch FROM available_at - updated_at))::int AS delay FROM runs WHERE id = $1',
         [runId],
       );
       delays.push(row!.delay);

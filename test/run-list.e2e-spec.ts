@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Tx } from '../src/kernel/persistence/database.js';
 import { Transactor } from '../src/kernel/persistence/transactor.js';
 import { artifactFacet } from '../src/runs/domain/run-facets.js';
 import { RunList } from '../src/runs/persistence/run-list.js';
 import { RunRepository, type RunToInsert } from '../src/runs/persistence/run.repository.js';
+import { RunTransitions, TOUCHED } from '../src/runs/persistence/run-transitions.js';
 import { RunSearch } from '../src/runs/persistence/run-search.js';
 import { insertTeam, insertUser, type TestUser } from './support/identities.js';
 import { RunsClient } from './support/runs.js';
@@ -428,6 +431,44 @@ describe.each(WAYS)('the order, %s,', (way) => {
 describe.each(WAYS)('the pages, %s,', (way) => {
   readLists(way);
 
+  it.each(['asc', 'desc'])(
+    'by the latest change %s do not repeat a run that a transaction from before the first page changes',
+    async (order) => {
+      const { app, dataSource } = server;
+      await anotherTeam();
+      const ids = await insert([{}, {}, {}].map(() => ({ updated_at: '2026-03-10T12:00:00Z' })));
+      const old = dataSource.createQueryRunner();
+      await old.startTransaction();
+      await old.query('SELECT now()');
+      const first = ids[0] ?? '';
+      // Milliseconds are what these times are kept in.
+      await delay(5);
+      const [later] = await dataSource.query<{ at: Date }[]>(`SELECT now() AS at`);
+      if (order === 'desc')
+        await dataSource.query(`UPDATE runs SET updated_at = now() WHERE id = $1`, [first]);
+      else
+        await dataSource.query(`UPDATE runs SET updated_at = '2026-03-09T12:00:00Z' WHERE id = $1`, [first]);
+      let pages = 0;
+      const seen = await walk(`limit=1&sort_order=${order}`, async () => {
+        pages += 1;
+        if (pages > 1) return;
+        const scope = { teamUid: team, ownerUid: null };
+        const cancelled = await app.get(RunTransitions).cancel(new Tx(old), first, scope, [], member.uid);
+        expect(cancelled?.cancelled).toBe(true);
+        await old.commitTransaction();
+        await old.release();
+      });
+      expect(seen).toHaveLength(3);
+      expect(new Set(seen)).toEqual(new Set(ids));
+      // Later than the beginning of the transaction that changed it.
+      const [run] = await dataSource.query<{ updated_at: Date }[]>(
+        `SELECT updated_at FROM runs WHERE id = $1`,
+        [first],
+      );
+      expect(run!.updated_at.getTime()).toBeGreaterThanOrEqual(later!.at.getTime());
+    },
+  );
+
   let random: () => number;
 
   /** Numbers that a failure can be repeated with (mulberry32). */
@@ -467,6 +508,24 @@ describe.each(WAYS)('the pages, %s,', (way) => {
       const query = `limit=${pick([1, 3, 7, 20])}&sort_by=${sort}&sort_order=${order}&${filter}`;
       const expected = await idsOf(`limit=500&sort_by=${sort}&sort_order=${order}&${filter}`);
       const changed = new Set<string>();
+      // Transactions from before the first page, in which runs are changed during the walk.
+      const old = await Promise.all(
+        [1, 2, 3].map(async () => {
+          const runner = server.dataSource.createQueryRunner();
+          await runner.startTransaction();
+          await runner.query('SELECT now()');
+          return runner;
+        }),
+      );
+      const change = async (id: string, state: string) => {
+        const runner = old.pop();
+        await (runner ?? server.dataSource).query(
+          `UPDATE runs r SET ${TOUCHED}, state = $2 WHERE r.id = $1`,
+          [id, state],
+        );
+        await runner?.commitTransaction();
+        await runner?.release();
+      };
       const seen = await walk(query, async () => {
         for (let n = Math.floor(random() * 4); n > 0; n--) {
           if (random() < 0.4) {
@@ -474,13 +533,14 @@ describe.each(WAYS)('the pages, %s,', (way) => {
           } else {
             const id = pick(before);
             changed.add(id);
-            await server.dataSource.query(`UPDATE runs SET updated_at = now(), state = $2 WHERE id = $1`, [
-              id,
-              pick(['QUEUED', 'FAILED', 'SUCCEEDED']),
-            ]);
+            await change(id, pick(['QUEUED', 'FAILED', 'SUCCEEDED']));
           }
         }
       });
+      for (const runner of old) {
+        await runner.rollbackTransaction();
+        await runner.release();
+      }
       expect(new Set(seen).size).toBe(seen.length);
       const unchanged = (ids: string[]) => ids.filter((id) => before.includes(id) && !changed.has(id));
       expect(unchanged(seen)).toEqual(unchanged(expected));

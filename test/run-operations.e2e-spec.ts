@@ -21,6 +21,12 @@ const TYPES: RunType[] = [
   { name: 'local', source: 'LOCAL', workerHost: null, cancellable: false },
   { name: 'GitHub Action', source: 'GITHUB_ACTION', workerHost: null, cancellable: false },
 ];
+/** The states, and the one that a follow-up finds otherwise than its name says. */
+const KEPT = 'FAILED, session kept';
+const SITUATIONS = [...RUN_STATE_MACHINE.states, KEPT] as const;
+type Situation = (typeof SITUATIONS)[number];
+const stateOf = (situation: Situation): RunState => (situation === KEPT ? 'FAILED' : situation);
+
 const OPERATIONS = ['cancel', 'follow-up', 'empty follow-up', 'empty follow-up, conversation saved'] as const;
 type Operation = (typeof OPERATIONS)[number];
 
@@ -29,7 +35,9 @@ const REFUSED = '400 invalid_request';
 const PENDING = '409 conflict (retryable)';
 
 /** What the specification says of each case: the answer, and the state afterwards. */
-function expected(state: RunState, operation: Operation, type: RunType): string {
+function expected(situation: Situation, operation: Operation, type: RunType): string {
+  const state = stateOf(situation);
+  if (situation === KEPT && operation !== 'cancel') return operation === 'follow-up' ? '200' : REFUSED;
   switch (operation) {
     case 'cancel':
       if (!type.cancellable) return REFUSED_TYPE;
@@ -55,7 +63,8 @@ afterAll(async () => {
   await server.close();
 });
 
-async function insertRun(state: RunState, type: RunType, saved: boolean): Promise<string> {
+async function insertRun(situation: Situation, type: RunType, saved: boolean): Promise<string> {
+  const state = stateOf(situation);
   const runId = await runs.create();
   const conversationId = saved ? randomUUID() : null;
   if (saved) {
@@ -64,7 +73,7 @@ async function insertRun(state: RunState, type: RunType, saved: boolean): Promis
       [conversationId],
     );
   }
-  const isAssigned = ['PENDING', 'CLAIMED', 'INPROGRESS'].includes(state);
+  const isAssigned = ['PENDING', 'CLAIMED', 'INPROGRESS', KEPT].includes(situation);
   const [execution] = isAssigned
     ? await server.dataSource.query<{ id: string }[]>(
         `INSERT INTO run_executions (run_id, worker_id, connection_id, claim_deadline_at, claimed_at)
@@ -72,6 +81,13 @@ async function insertRun(state: RunState, type: RunType, saved: boolean): Promis
         [runId, randomUUID(), state === 'PENDING' ? null : new Date()],
       )
     : [];
+  if (situation === KEPT) {
+    await server.dataSource.query(
+      `UPDATE run_executions SET session_retained_at = now(), session_retained_until = now() + interval '1 hour',
+              lease_expires_at = now() + interval '1 hour' WHERE id = $1`,
+      [execution?.id],
+    );
+  }
   await server.dataSource.query(
     `UPDATE runs SET state = $2, source = $3, worker_host = $4, conversation_id = $5, execution_id = $6,
             status_message = '{"message": "Before"}' WHERE id = $1`,
@@ -81,8 +97,9 @@ async function insertRun(state: RunState, type: RunType, saved: boolean): Promis
 }
 
 /** Does it, and says what came of it. */
-async function observe(state: RunState, operation: Operation, type: RunType): Promise<string> {
-  const runId = await insertRun(state, type, operation === 'empty follow-up, conversation saved');
+async function observe(situation: Situation, operation: Operation, type: RunType): Promise<string> {
+  const state = stateOf(situation);
+  const runId = await insertRun(situation, type, operation === 'empty follow-up, conversation saved');
   const before = await runs.eventTypes(runId);
   const { status, body } =
     operation === 'cancel'
@@ -107,12 +124,12 @@ async function observe(state: RunState, operation: Operation, type: RunType): Pr
 }
 
 const cases = TYPES.flatMap((type) =>
-  RUN_STATE_MACHINE.states.flatMap((state) => OPERATIONS.map((operation) => ({ type, state, operation }))),
+  SITUATIONS.flatMap((state) => OPERATIONS.map((operation) => ({ type, state, operation }))),
 );
 
 describe('the operations on runs', () => {
   const observed = new Map<string, string>();
-  const key = (type: RunType, state: RunState, operation: Operation): string =>
+  const key = (type: RunType, state: Situation, operation: Operation): string =>
     [type.name, state, operation].join('|');
 
   it.each(cases.map((each) => ({ ...each, typeName: each.type.name })))(
@@ -126,7 +143,7 @@ describe('the operations on runs', () => {
 
   it(`stand in ${DOCUMENT} as they are (UPDATE_DOCS=1 npm test -- run-operations writes it)`, async () => {
     const sections = TYPES.map((type) => {
-      const rows = RUN_STATE_MACHINE.states.map((state) =>
+      const rows = SITUATIONS.map((state) =>
         [state, ...OPERATIONS.map((operation) => observed.get(key(type, state, operation)) ?? '?')].join(
           ' | ',
         ),
@@ -142,7 +159,7 @@ describe('the operations on runs', () => {
     const markdown = [
       '# What can be done to a run, by its state and type',
       'What the service answers, and the state to which the run moves; without an arrow it stays. Made by `test/run-operations.e2e-spec.ts`, which tries every case.',
-      'A follow-up that moves nothing waits for the agent: it is given with the prompt, or to a new execution once the present one has ended. A conversation is saved when a transcript of it was uploaded.',
+      'A follow-up that moves nothing waits for the agent: it is given with the prompt, as the next message of an agent at work, or to a new execution once the present one has ended. A conversation is saved when a transcript of it was uploaded. A session is kept for debugging when the set-up of the environment failed, the environment asks for that, and the window is still open.',
       ...sections,
     ].join('\n\n');
     const text = await format(markdown, { ...(await resolveConfig(DOCUMENT)), parser: 'markdown' });

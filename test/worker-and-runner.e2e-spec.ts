@@ -51,6 +51,7 @@ describe('a run of the script model', () => {
       'harness-support/resolve-prompt',
       'harness-support/external-conversation',
       'harness-support/transcript',
+      'harness-support/messages',
       'harness-support/finish-task',
       'harness-support/report-shutdown',
     ]);
@@ -153,6 +154,41 @@ describe('a run of the script model', () => {
   });
 });
 
+describe('messages that come while the agent works', () => {
+  beforeEach(() => startWorker());
+
+  it('are its next turns, in the same workspace and the same transcript', async () => {
+    const run = assign(blocks('echo first > file; echo one'), {
+      waiting: [
+        { message_id: 'a', message: blocks('cat file; echo second > file') },
+        { message_id: 'b', message: blocks('cat file') },
+      ],
+    });
+    await server.untilClosed(run);
+    expect(run.delivered).toEqual(['a', 'b']);
+    expect(run.finished).toEqual({ success: true, summary: '2 commands succeeded' });
+    expect(outputsOf(run)).toEqual(['one\n', 'first\n', 'second\n']);
+    expect(transcriptOf(run).filter(({ type }) => type === 'user_message')).toHaveLength(2);
+    expect(run.calls.filter((path) => path.startsWith('harness-support/messages'))).toEqual([
+      'harness-support/messages',
+      'harness-support/messages/delivered',
+      'harness-support/messages',
+    ]);
+  });
+
+  it('may put right what failed, and are left to the next execution by a prompt that cannot be executed', async () => {
+    const waiting = [{ message_id: 'a', message: blocks('true') }];
+    const failed = assign(blocks('exit 3'), { waiting });
+    await server.untilClosed(failed);
+    expect(failed.finished).toEqual({ success: true, summary: '1 command succeeded' });
+
+    const empty = assign('No block', { waiting });
+    await server.untilClosed(empty);
+    expect(empty.delivered).toEqual([]);
+    expect(empty.shutdown?.error?.category).toBe('integration_not_configured');
+  });
+});
+
 describe('a run that is ended from outside', () => {
   beforeEach(() => startWorker());
 
@@ -220,6 +256,21 @@ describe('a run that is ended from outside', () => {
     expect(await server.untilClosed(run)).toMatchObject({ type: 'task_completed' });
     expect(await processesIn(group)).toEqual([]);
     expect(run.finished).toBeUndefined();
+  });
+
+  it('stops within seconds of a cancel that no worker passes on, and only when it is meant', async () => {
+    const run = assign(blocks(`${TELL_GROUP}; sleep 600`), { heartbeatSeconds: 600 });
+    const group = await groupOf();
+    await server.untilFollowed(run);
+    // Of an earlier execution.
+    server.announce(run, 'run_cancelled');
+    await server.until(() => run.heartbeats === 1);
+    expect(await processesIn(group)).not.toEqual([]);
+    run.refuseWith = 409;
+    const cancelledAt = performance.now();
+    server.announce(run, 'run_cancelled');
+    await untilGroupIsGone(group);
+    expect(performance.now() - cancelledAt).toBeLessThan(3 * SECOND);
   });
 
   it('has failed when the server does not know it', async () => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { GitRepositories } from './support/git-repositories.js';
 import { ServiceProcess } from './support/service-process.js';
 import { ADMIN_KEY, type Answer, call, eventually } from './support/test-app.js';
@@ -145,6 +146,39 @@ describe('the workspace of a run', () => {
     );
     expect(run.status_message.message.length).toBeLessThan(3000);
     expect(written).toBeUndefined();
+  });
+
+  it('is kept for debugging where its environment asks for that: follow-ups are carried out in it until the time is over', async () => {
+    const environment = await environmentOf({
+      setup_commands: ['echo broken > note; exit 7'],
+      failure_session_retention_minutes: 15,
+    });
+    const { runId, run } = await execute('true', environment);
+    expect(run).toMatchObject({
+      state: 'FAILED',
+      status_message: { error_code: 'environment_setup_failed' },
+    });
+    const read = async () => (await request('GET', `/agent/runs/${runId}`)).body as Record<string, unknown>;
+    await eventually(async () => ((await read()).debug_agent_available === true ? true : undefined));
+    const out = join(directory, 'debugged');
+    const message = `\`\`\`bash\ncat note > ${out}\n\`\`\``;
+    expect((await request('POST', `/agent/runs/${runId}/followups`, { message })).status).toBe(200);
+    const written = await eventually(async () => {
+      const text = await readFile(out, 'utf8').catch(() => '');
+      return text === '' ? undefined : text;
+    });
+    expect(written).toBe('broken\n');
+    expect(await read()).toMatchObject({
+      state: 'FAILED',
+      status_message: { ...run.status_message, debug_agent_active: true },
+    });
+
+    const client = new pg.Client(database.url);
+    await client.connect();
+    await client.query(`UPDATE run_executions SET session_retained_until = now() WHERE run_id = $1`, [runId]);
+    await client.end();
+    await eventually(async () => ((await read()).is_sandbox_running === false ? true : undefined));
+    expect(await read()).toMatchObject({ state: 'FAILED', debug_agent_available: false });
   });
 
   it('fails as environment_setup_failed when a repository cannot be cloned', async () => {

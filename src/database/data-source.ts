@@ -22,6 +22,7 @@ import {
   RunTimelineEventEntity,
 } from '../runs/persistence/run.entities.js';
 import { RunAttachmentEntity, RunIdempotencyKeyEntity } from '../runs/persistence/run-creation.entities.js';
+import { RunEventEntity } from '../runs/persistence/run-event.entities.js';
 import { RunSearchEntity, RunWordEntity } from '../runs/persistence/run-search.entities.js';
 import {
   AutomationEntity,
@@ -58,6 +59,7 @@ import { RunCreation1763683200009 } from './migrations/1763683200009-run-creatio
 import { RunMessages1763683200010 } from './migrations/1763683200010-run-messages.js';
 import { Webhooks1763683200011 } from './migrations/1763683200011-webhooks.js';
 import { WebhookDeliveries1763683200012 } from './migrations/1763683200012-webhook-deliveries.js';
+import { RunEvents1763683200013 } from './migrations/1763683200013-run-events.js';
 import { Automations1763683200016 } from './migrations/1763683200016-automations.js';
 import { Schedules1763683200015 } from './migrations/1763683200015-schedules.js';
 
@@ -94,6 +96,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunExecutionEntity,
       RunMessageEntity,
       RunTimelineEventEntity,
+      RunEventEntity,
       RunSearchEntity,
       RunWordEntity,
       RunIdempotencyKeyEntity,
@@ -129,6 +132,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunMessages1763683200010,
       Webhooks1763683200011,
       WebhookDeliveries1763683200012,
+      RunEvents1763683200013,
       Schedules1763683200015,
       Automations1763683200016,
     ],

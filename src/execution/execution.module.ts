@@ -7,7 +7,10 @@ import { HarnessSupportController } from './api/harness-support.controller.js';
 import { WorkerSocketServer } from './api/worker-socket.server.js';
 import { Dispatcher } from './application/dispatcher.js';
 import { ExecutionSetting } from './application/execution-setting.js';
+import { ExecutionLease } from './application/execution-lease.js';
 import { GrantedSecrets } from './application/granted-secrets.js';
+import { HandOverMessages } from './application/hand-over-messages.js';
+import { KeepTranscript } from './application/keep-transcript.js';
 import { ReceiveWorkerMessage } from './application/receive-worker-message.js';
 import { ReadExecution } from './application/read-execution.js';
 import { ReportExecution } from './application/report-execution.js';
@@ -30,6 +33,9 @@ import { WorkerConnectionRepository } from './persistence/worker-connection.repo
     GrantedSecrets,
     ReadExecution,
     ExecutionSetting,
+    ExecutionLease,
+    HandOverMessages,
+    KeepTranscript,
     ReportExecution,
   ],
 })

@@ -13,12 +13,14 @@ export { ENDED_WITHOUT_RESULT, type Outcome, RunLifecycle } from './application/
 export { type NewAttachment, StoreAttachments } from './application/store-attachments.js';
 export type { AgentConfig, HarnessType } from './domain/agent-config.js';
 export { RUN_MODES, type RunMode } from './domain/run-mode.js';
+export { REPORTABLE_EVENT_TYPES, type ReportableEventType } from './domain/run-event.js';
 export { classifyFailure } from './domain/status-message.js';
 export { AttachmentRepository, type StoredAttachment } from './persistence/attachment.repository.js';
 export { ConversationRepository } from './persistence/conversation.repository.js';
 export { ExecutionQueries } from './persistence/execution-queries.js';
 export type { AssignedRun, ExecutionRef, WorkerPool } from './persistence/run-transitions.js';
 export { type ExecutionFacts, RunRepository } from './persistence/run.repository.js';
-export { RunMessageRepository } from './persistence/run-message.repository.js';
+export { RunEventLog } from './persistence/run-event-log.js';
+export { RunMessageRepository, type WaitingMessage } from './persistence/run-message.repository.js';
 export { WaitingRuns } from './persistence/waiting-runs.js';
 export { RunsModule } from './runs.module.js';

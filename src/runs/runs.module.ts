@@ -2,16 +2,23 @@ import { Global, Module, type OnModuleInit } from '@nestjs/common';
 import { CatalogModule, EnvironmentRuns, SkillRuns } from '../catalog/index.js';
 import { Metrics } from '../kernel/observability/metrics.js';
 import { ConversationsController } from './api/conversations.controller.js';
+import { EventStreams } from './api/event-stream.js';
+import { EventsController } from './api/events.controller.js';
+import { MessagesController } from './api/messages.controller.js';
 import { RunsController } from './api/runs.controller.js';
 import { CancelRun } from './application/cancel-run.js';
 import { ConfigureRun } from './application/configure-run.js';
 import { CreateRun } from './application/create-run.js';
+import { EventFeed } from './application/event-feed.js';
+import { ExchangeMessages } from './application/exchange-messages.js';
 import { FollowUpRun } from './application/follow-up-run.js';
+import { ForgetEvents } from './application/forget-events.js';
 import { GetRun } from './application/get-run.js';
 import { ListRuns } from './application/list-runs.js';
 import { NormaliseConversation } from './application/normalise-conversation.js';
 import { PrepareRun } from './application/prepare-run.js';
 import { ReadConversation } from './application/read-conversation.js';
+import { ReadEvents } from './application/read-events.js';
 import { ReleaseIdempotencyKeys } from './application/release-idempotency-keys.js';
 import { RunLifecycle } from './application/run-lifecycle.js';
 import { StartRun } from './application/start-run.js';
@@ -21,6 +28,9 @@ import { ConversationRepository } from './persistence/conversation.repository.js
 import { EnvironmentRunsReadModel } from './persistence/environment-runs.js';
 import { ExecutionQueries } from './persistence/execution-queries.js';
 import { IdempotencyKeyRepository } from './persistence/idempotency-key.repository.js';
+import { RunEventLog } from './persistence/run-event-log.js';
+import { RunEventReadModel } from './persistence/run-event.read-model.js';
+import { RunMail } from './persistence/run-mail.js';
 import { RunMessageRepository } from './persistence/run-message.repository.js';
 import { RunTransitions } from './persistence/run-transitions.js';
 import { RunList } from './persistence/run-list.js';
@@ -43,7 +53,7 @@ class CatalogPortsModule {}
 
 @Module({
   imports: [CatalogPortsModule, CatalogModule],
-  controllers: [RunsController, ConversationsController],
+  controllers: [RunsController, ConversationsController, EventsController, MessagesController],
   providers: [
     StartRun,
     PrepareRun,
@@ -61,6 +71,14 @@ class CatalogPortsModule {}
     RunRepository,
     RunMessageRepository,
     RunTransitions,
+    RunEventLog,
+    RunEventReadModel,
+    EventFeed,
+    RunMail,
+    ExchangeMessages,
+    EventStreams,
+    ReadEvents,
+    ForgetEvents,
     ExecutionQueries,
     WaitingRuns,
     RunReadModel,
@@ -81,6 +99,7 @@ class CatalogPortsModule {}
     WaitingRuns,
     RunRepository,
     RunMessageRepository,
+    RunEventLog,
     RunSearch,
     ConversationRepository,
   ],

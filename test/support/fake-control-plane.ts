@@ -21,12 +21,16 @@ export interface FakeRun {
   conversationId: string;
   /** The conversation was there before the run. */
   continues: boolean;
+  /** Messages that its agent has not been told; the path that fetches them is among `calls` as often as it is asked for. */
+  waiting: { message_id: string; message: string }[];
   /** Answers every call of the run with this status instead. */
   refuseWith?: number;
 
   /** Paths below /v1 in the order of the calls, without the heartbeats. */
   calls: string[];
   heartbeats: number;
+  /** Ids of messages, in the order of the reports. */
+  delivered: string[];
   transcript: string;
   finished?: FinishTaskRequest;
   shutdown?: ReportShutdownRequest;
@@ -55,6 +59,8 @@ export class FakeControlPlane {
 
   private readonly changed = new EventEmitter().setMaxListeners(0);
   private readonly sockets = new Set<WebSocket>();
+  /** Open streams of events, by the run. */
+  private readonly streams = new Map<string, ServerResponse[]>();
   private server: Server = createServer();
   private port = 0;
 
@@ -100,8 +106,10 @@ export class FakeControlPlane {
       heartbeatSeconds: 30,
       conversationId: randomUUID(),
       continues: false,
+      waiting: [],
       calls: [],
       heartbeats: 0,
+      delivered: [],
       transcript: '',
       ...run,
     };
@@ -130,6 +138,18 @@ export class FakeControlPlane {
 
   cancel(run: FakeRun, executionId?: string): void {
     this.send({ type: 'task_cancellation', data: { task_id: run.id, execution_id: executionId } });
+  }
+
+  /** To the runners that follow the run. */
+  announce(run: FakeRun, eventType: string): void {
+    for (const stream of this.streams.get(run.id) ?? []) {
+      stream.write(`data: ${JSON.stringify({ event_type: eventType, sequence: 1 })}\n\n`);
+    }
+  }
+
+  /** Resolves once a runner follows the run. */
+  untilFollowed(run: FakeRun): Promise<unknown> {
+    return this.until(() => this.streams.has(run.id));
   }
 
   /** On every connection of the worker. */
@@ -185,6 +205,14 @@ export class FakeControlPlane {
     } catch {
       return;
     }
+    const followed = /\/agent\/events\/stream\?.*run_ids=([^&]+)/.exec(request.url ?? '')?.[1];
+    if (followed !== undefined) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(': here\n\n');
+      this.streams.set(followed, [...(this.streams.get(followed) ?? []), response]);
+      this.changed.emit('change');
+      return;
+    }
     const { status, body } = this.respond(request, Buffer.concat(chunks));
     response.writeHead(status, { 'content-type': 'application/json' });
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
@@ -216,6 +244,14 @@ export class FakeControlPlane {
         return { status: 200, body: viewOf(run) };
       case 'harness-support/resolve-prompt':
         return { status: 200, body: { prompt: run.prompt } };
+      case 'harness-support/messages':
+        return { status: 200, body: { messages: run.waiting } };
+      case 'harness-support/messages/delivered': {
+        const { message_ids: ids } = JSON.parse(bytes.toString()) as { message_ids: string[] };
+        run.delivered.push(...ids);
+        run.waiting = run.waiting.filter(({ message_id: id }) => !ids.includes(id));
+        return { status: 204, body: '' };
+      }
       case 'harness-support/external-conversation':
         return { status: 200, body: { conversation_id: run.conversationId } };
       case 'harness-support/transcript':

@@ -21,7 +21,7 @@ const LEASE_SECONDS = 30;
 /** Webhooks at a time. */
 const LANES = 8;
 /** Few: whatever comes for another webhook waits at most for the database, and not for a long transaction. */
-const DELIVERIES_PER_CLAIM = 16;
+const DELIVERIES_PER_CLAIM = 32;
 const MATCHES_PER_CLAIM = 64;
 
 /**

@@ -1,4 +1,4 @@
-import { Body, Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
+import { Body, Controller, HttpCode, Param, Patch, Post, UseGuards } from '@nestjs/common';
 import { ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { CurrentExecution, RequirePermission, type RunCaller } from '../../identities/index.js';
 import { Problem } from '../../kernel/errors/problem.js';
@@ -6,7 +6,12 @@ import { UuidParam } from '../../kernel/http/uuid-param.pipe.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import { ReportExecution } from '../application/report-execution.js';
 import { ExecutionHeaderGuard } from './execution-header.guard.js';
-import { ClientEventDto, LifecycleEventDto, LifecycleEventResponseDto } from './harness-support.dto.js';
+import {
+  ClientEventDto,
+  EventSequenceDto,
+  LifecycleEventDto,
+  LifecycleEventResponseDto,
+} from './harness-support.dto.js';
 
 /** Events that the agent of an execution reports about its run. */
 @ApiTags('Harness support')
@@ -36,16 +41,38 @@ export class ExecutionEventsController {
   @Post('events/:runId')
   @HttpCode(200)
   @RequirePermission('execution:report')
-  @ApiOperation({ operationId: 'reportLifecycleEvent', summary: 'Report that the agent is at work' })
+  @ApiOperation({
+    operationId: 'reportLifecycleEvent',
+    summary: 'Report that the agent is at work, waits for a person, or can be watched',
+  })
   @ApiParam({ name: 'runId', format: 'uuid' })
   @ApiOkResponse({ type: LifecycleEventResponseDto })
-  lifecycleEvent(
+  async lifecycleEvent(
     @CurrentExecution() execution: RunCaller,
     @Param('runId', UuidParam) runId: string,
-    @Body() _event: LifecycleEventDto,
+    @Body() { event_type: type, ref_id: refId }: LifecycleEventDto,
   ): Promise<LifecycleEventResponseDto> {
     requireOwnRun(execution, runId);
-    return this.transactor.run((tx) => this.report.begin(tx, execution));
+    return { sequence: await this.report.event(execution, { type, refId: refId ?? null }) };
+  }
+
+  @Patch('runs/:runId/event-sequence')
+  @HttpCode(204)
+  @RequirePermission('execution:report')
+  @ApiOperation({
+    operationId: 'noteEventSequence',
+    summary: 'Remember how far the agent has read the events that it follows',
+    description: 'It is read with the run, so that a later execution goes on there. It never goes back.',
+  })
+  @ApiParam({ name: 'runId', format: 'uuid' })
+  @ApiNoContentResponse({ description: 'Remembered' })
+  noteEventSequence(
+    @CurrentExecution() execution: RunCaller,
+    @Param('runId', UuidParam) runId: string,
+    @Body() { sequence }: EventSequenceDto,
+  ): Promise<void> {
+    requireOwnRun(execution, runId);
+    return this.transactor.run((tx) => this.report.noteEventSequence(tx, execution, sequence));
   }
 }
 

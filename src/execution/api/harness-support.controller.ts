@@ -1,5 +1,6 @@
 import { Body, Controller, Get, HttpCode, Post, Redirect, Req, UseGuards } from '@nestjs/common';
 import {
+  ApiBadRequestResponse,
   ApiConflictResponse,
   ApiFoundResponse,
   ApiNoContentResponse,
@@ -16,9 +17,13 @@ import { Problem } from '../../kernel/errors/problem.js';
 import { callerOrigin } from '../../kernel/http/caller-origin.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import { ReadExecution } from '../application/read-execution.js';
+import { ExecutionLease } from '../application/execution-lease.js';
+import { HandOverMessages } from '../application/hand-over-messages.js';
+import { KeepTranscript } from '../application/keep-transcript.js';
 import { ReportExecution } from '../application/report-execution.js';
 import { ExecutionHeaderGuard } from './execution-header.guard.js';
 import {
+  DeliveredMessagesDto,
   EmptyRequestDto,
   ExecutionViewDto,
   ExternalConversationDto,
@@ -26,8 +31,12 @@ import {
   FinishTaskRequestDto,
   ReportShutdownRequestDto,
   ResolvedPromptDto,
+  SetUpFailureRequestDto,
+  SetUpFailureResponseDto,
+  toWaitingMessages,
   TranscriptRequestDto,
   UploadTargetDto,
+  WaitingMessagesDto,
 } from './harness-support.dto.js';
 
 /** What the agent of an execution calls, with the run's own key. */
@@ -42,6 +51,9 @@ export class HarnessSupportController {
   constructor(
     private readonly transactor: Transactor,
     private readonly read: ReadExecution,
+    private readonly lease: ExecutionLease,
+    private readonly messages: HandOverMessages,
+    private readonly transcripts: KeepTranscript,
     private readonly report: ReportExecution,
     private readonly config: AppConfig,
   ) {}
@@ -63,7 +75,7 @@ export class HarnessSupportController {
   @ApiOperation({ operationId: 'sendHeartbeat', summary: 'Say that the agent is alive: renews the lease' })
   @ApiNoContentResponse({ description: 'The lease is renewed' })
   heartbeat(@CurrentExecution() execution: RunCaller): Promise<void> {
-    return this.report.heartbeat(execution);
+    return this.lease.renew(execution);
   }
 
   @Post('resolve-prompt')
@@ -80,7 +92,37 @@ export class HarnessSupportController {
     @CurrentExecution() execution: RunCaller,
     @Body() _request: EmptyRequestDto,
   ): Promise<ResolvedPromptDto> {
-    return this.transactor.run((tx) => this.report.resolvePrompt(tx, execution));
+    return this.transactor.run((tx) => this.messages.resolvePrompt(tx, execution));
+  }
+
+  @Get('messages')
+  @RequirePermission('execution:report')
+  @ApiOperation({
+    operationId: 'getWaitingMessages',
+    summary: 'Read the messages that have come since the prompt',
+    description:
+      'In their order, and only those that no agent has been told. It changes nothing: what is not delivered is given to the next execution.',
+  })
+  @ApiOkResponse({ type: WaitingMessagesDto })
+  async waitingMessages(@CurrentExecution() execution: RunCaller): Promise<WaitingMessagesDto> {
+    return toWaitingMessages(await this.transactor.run((tx) => this.messages.waiting(tx, execution)));
+  }
+
+  @Post('messages/delivered')
+  @HttpCode(204)
+  @RequirePermission('execution:report')
+  @ApiOperation({
+    operationId: 'deliverMessages',
+    summary: 'Say that the agent is told these messages now',
+    description: 'From then on no other execution gets them. A repeated call changes nothing.',
+  })
+  @ApiNoContentResponse({ description: 'They are delivered' })
+  @ApiBadRequestResponse({ description: 'One of them does not wait for this execution; none was delivered' })
+  deliverMessages(
+    @CurrentExecution() execution: RunCaller,
+    @Body() { message_ids: ids }: DeliveredMessagesDto,
+  ): Promise<void> {
+    return this.transactor.run((tx) => this.messages.deliver(tx, execution, ids));
   }
 
   @Post('external-conversation')
@@ -93,7 +135,7 @@ export class HarnessSupportController {
     @Body() request: ExternalConversationRequestDto,
   ): Promise<ExternalConversationDto> {
     const conversationId = await this.transactor.run((tx) =>
-      this.report.openConversation(tx, execution, request.format),
+      this.transcripts.openConversation(tx, execution, request.format),
     );
     return { conversation_id: conversationId };
   }
@@ -111,10 +153,7 @@ export class HarnessSupportController {
     @CurrentExecution() execution: RunCaller,
     @Req() request: Request,
   ): Promise<{ url: string; statusCode: 302 }> {
-    const url = await this.report.storedTranscriptUrl(
-      execution,
-      callerOrigin(request, this.config.publicUrl),
-    );
+    const url = await this.transcripts.storedUrl(execution, callerOrigin(request, this.config.publicUrl));
     if (url === undefined) throw Problem.notFound('transcript');
     return { url, statusCode: 302 };
   }
@@ -130,9 +169,7 @@ export class HarnessSupportController {
     @Req() request: Request,
   ): Promise<UploadTargetDto> {
     const origin = callerOrigin(request, this.config.publicUrl);
-    return this.transactor.run((tx) =>
-      this.report.transcriptTarget(tx, execution, body.conversation_id, origin),
-    );
+    return this.transactor.run((tx) => this.transcripts.target(tx, execution, body.conversation_id, origin));
   }
 
   @Post('finish-task')
@@ -145,6 +182,25 @@ export class HarnessSupportController {
   @ApiNoContentResponse({ description: 'Taken note of' })
   finishTask(@CurrentExecution() execution: RunCaller, @Body() request: FinishTaskRequestDto): Promise<void> {
     return this.transactor.run((tx) => this.report.finishTask(tx, execution, request));
+  }
+
+  @Post('report-setup-failure')
+  @HttpCode(200)
+  @RequirePermission('execution:report')
+  @ApiOperation({
+    operationId: 'reportSetUpFailure',
+    summary: 'Report that the environment could not be set up',
+    description:
+      'The run FAILED with `environment_setup_failed`. With `session_debug_until` in the answer the runner keeps its session until then: ' +
+      'heartbeats go on, and follow-ups come as messages. Without it, it ends as always.',
+  })
+  @ApiOkResponse({ type: SetUpFailureResponseDto })
+  async reportSetUpFailure(
+    @CurrentExecution() execution: RunCaller,
+    @Body() request: SetUpFailureRequestDto,
+  ): Promise<SetUpFailureResponseDto> {
+    const until = await this.transactor.run((tx) => this.report.setUpFailure(tx, execution, request));
+    return { session_debug_until: until?.toISOString() };
   }
 
   @Post('report-shutdown')

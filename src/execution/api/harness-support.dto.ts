@@ -1,8 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
+  ArrayMaxSize,
+  ArrayNotEmpty,
+  IsArray,
   IsBoolean,
   IsIn,
+  IsInt,
   IsISO8601,
   IsNotEmpty,
   IsObject,
@@ -10,9 +14,12 @@ import {
   IsRFC3339,
   IsString,
   IsUUID,
+  Max,
   MaxLength,
+  Min,
   ValidateNested,
 } from 'class-validator';
+import { REPORTABLE_EVENT_TYPES, type ReportableEventType, type WaitingMessage } from '../../runs/index.js';
 import { TolerateUnknownFields } from '../../kernel/http/request-validation.pipe.js';
 import {
   type ClientEvent,
@@ -21,12 +28,16 @@ import {
   type FinishTaskRequest,
   type ReportShutdownRequest,
   type ResolvedPrompt,
+  type SetUpFailureRequest,
   TRANSCRIPT_FORMATS,
   type TranscriptFormat,
   type UploadTarget,
+  type WaitingMessages,
+  type WaitingMessage as WaitingMessageView,
 } from '../protocol/harness-support.js';
 
 const MAX_SUMMARY = 100_000;
+const MAX_MESSAGES = 1000;
 
 /** The agent program that is to work on the run. */
 export class ExecutionHarnessDto {
@@ -190,6 +201,100 @@ export class ResolvedPromptDto implements ResolvedPrompt {
   resumption_prompt?: string;
 }
 
+/** A message that waits for the agent. */
+export class WaitingMessageDto implements WaitingMessageView {
+  /**
+   * Its id.
+   * @example "3f6ad0a4-0d0f-4a4c-9d5a-9a0f6c9e2b11"
+   */
+  message_id: string;
+
+  /**
+   * What the agent is to do next.
+   * @example "Now run the tests"
+   */
+  message: string;
+
+  /**
+   * How it is to go about it; absent: as before.
+   * @example "normal"
+   */
+  @ApiProperty({ enum: ['normal', 'plan', 'orchestrate'], required: false })
+  mode?: 'normal' | 'plan' | 'orchestrate';
+
+  /**
+   * What it is about, where its sender says so.
+   * @example "Review"
+   */
+  subject?: string;
+
+  /**
+   * The run whose agent sent it; absent when a person did.
+   * @example "019c3f0e-7d3c-7a55-9a51-2f1f5a3b9c11"
+   */
+  sender_run_id?: string;
+}
+
+/** The messages that wait for the agent. */
+export class WaitingMessagesDto implements WaitingMessages {
+  /** In their order. */
+  messages: WaitingMessageDto[];
+}
+
+export const toWaitingMessages = (messages: WaitingMessage[]): WaitingMessagesDto => ({
+  messages: messages.map(({ id, message, mode, subject, senderRunId }) => ({
+    message_id: id,
+    message,
+    mode: mode ?? undefined,
+    subject: subject ?? undefined,
+    sender_run_id: senderRunId ?? undefined,
+  })),
+});
+
+/** The messages that the agent is told. */
+@TolerateUnknownFields()
+export class DeliveredMessagesDto {
+  /**
+   * Their ids.
+   * @example ["3f6ad0a4-0d0f-4a4c-9d5a-9a0f6c9e2b11"]
+   */
+  @IsArray()
+  @ArrayNotEmpty()
+  @ArrayMaxSize(MAX_MESSAGES)
+  @IsUUID(undefined, { each: true })
+  message_ids: string[];
+}
+
+/** Says that the environment could not be set up. */
+@TolerateUnknownFields()
+export class SetUpFailureRequestDto implements SetUpFailureRequest {
+  /**
+   * In words.
+   * @example "npm ci exited with code 1"
+   */
+  @IsString()
+  @MaxLength(MAX_SUMMARY)
+  message: string;
+
+  /**
+   * Whether the runner can keep the session as it is.
+   * @example true
+   */
+  @IsOptional()
+  @IsBoolean()
+  session_retained?: boolean;
+}
+
+/** What becomes of the session. */
+export class SetUpFailureResponseDto {
+  /**
+   * Until when it is to be kept; absent: the runner ends as always.
+   * @example "2026-11-21T09:45:04.120Z"
+   */
+  @ApiProperty({ format: 'date-time', required: false })
+  session_debug_until?: string;
+}
+
 /** Opens the conversation of the run. */
 @TolerateUnknownFields()
 export class ExternalConversationRequestDto implements ExternalConversationRequest {
@@ -340,13 +445,36 @@ export class ClientEventDto implements ClientEvent {
 @TolerateUnknownFields()
 export class LifecycleEventDto {
   /**
-   * What happened; `run_in_progress` marks the run INPROGRESS.
+   * What happened. `run_in_progress` marks the run INPROGRESS, `run_blocked` BLOCKED: it waits for a person; `run_session_linked` tells
+   * those who follow it of a session that can be watched.
    * @example "run_in_progress"
    */
   @IsString()
-  @IsIn(['run_in_progress'])
-  @ApiProperty({ enum: ['run_in_progress'] })
-  event_type: 'run_in_progress';
+  @IsIn(REPORTABLE_EVENT_TYPES)
+  @ApiProperty({ enum: REPORTABLE_EVENT_TYPES })
+  event_type: ReportableEventType;
+
+  /**
+   * What it is about besides the run, such as the session.
+   * @example "3f6ad0a4-0d0f-4a4c-9d5a-9a0f6c9e2b11"
+   */
+  @IsOptional()
+  @IsString()
+  @MaxLength(256)
+  ref_id?: string;
+}
+
+/** How far an agent has read the events that it follows. */
+@TolerateUnknownFields()
+export class EventSequenceDto {
+  /**
+   * The sequence number of the last event that it has seen.
+   * @example 1742
+   */
+  @IsInt()
+  @Min(0)
+  @Max(Number.MAX_SAFE_INTEGER)
+  sequence: number;
 }
 
 /** The place of an event in the order of all events. */

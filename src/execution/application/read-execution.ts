@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../config/app-config.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import { Database } from '../../kernel/persistence/database.js';
-import { type ExecutionRef, RunLifecycle, RunRepository } from '../../runs/index.js';
+import { type ExecutionRef, RunRepository } from '../../runs/index.js';
 import type { ExecutionView } from '../protocol/harness-support.js';
-import { executionIsOver } from './execution-is-over.js';
+import { ExecutionLease } from './execution-lease.js';
 import { ExecutionSetting } from './execution-setting.js';
 import { GrantedSecrets } from './granted-secrets.js';
 
@@ -15,7 +15,7 @@ const MAX_HEARTBEAT_SECONDS = 30;
 @Injectable()
 export class ReadExecution {
   constructor(
-    private readonly lifecycle: RunLifecycle,
+    private readonly lease: ExecutionLease,
     private readonly runs: RunRepository,
     private readonly grantedSecrets: GrantedSecrets,
     private readonly setting: ExecutionSetting,
@@ -28,7 +28,7 @@ export class ReadExecution {
    * @throws Problem 409 when the execution is over
    */
   async execute(execution: ExecutionRef, origin: string): Promise<ExecutionView> {
-    if (!(await this.lifecycle.renewLease(execution))) throw executionIsOver();
+    await this.lease.renew(execution);
     const facts = await this.runs.executionFacts(this.database, execution.runId);
     if (facts === undefined) throw Problem.notFound('run');
     const { harness, model_id: modelId } = facts.agentConfig;

@@ -1,142 +1,74 @@
 import { Injectable } from '@nestjs/common';
+import { Environments } from '../../catalog/index.js';
 import { Problem } from '../../kernel/errors/problem.js';
-import { newUuid } from '../../kernel/ids.js';
-import { Database, type Queryable, type Tx } from '../../kernel/persistence/database.js';
-import { ObjectStorage, type UploadTarget } from '../../kernel/storage/object-storage.js';
+import { Database, type Tx } from '../../kernel/persistence/database.js';
+import { Transactor } from '../../kernel/persistence/transactor.js';
 import {
   classifyFailure,
-  ConversationRepository,
   ENDED_WITHOUT_RESULT,
-  type ExecutionFacts,
   type ExecutionRef,
+  type ReportableEventType,
+  RunEventLog,
   RunLifecycle,
-  RunMessageRepository,
   RunRepository,
 } from '../../runs/index.js';
-import { executionIsOver } from './execution-is-over.js';
 import type {
   ClientEvent,
   FinishTaskRequest,
   ReportShutdownRequest,
-  ResolvedPrompt,
-  TranscriptFormat,
+  SetUpFailureRequest,
 } from '../protocol/harness-support.js';
+import { ExecutionLease } from './execution-lease.js';
 
-const MAX_TRANSCRIPT_BYTES = 100 * 1024 * 1024;
-
-/**
- * What the agent of an execution asks and reports, under the run's own key.
- *
- * Every call renews the lease; one about an execution that is over (ended, asked to stop, or superseded) is a 409, at which the runner
- * stops.
- */
+/** What the agent of an execution reports, under the run's own key: that it works, how it went, and that it has ended. */
 @Injectable()
 export class ReportExecution {
   constructor(
+    private readonly lease: ExecutionLease,
     private readonly lifecycle: RunLifecycle,
     private readonly runs: RunRepository,
-    private readonly messages: RunMessageRepository,
-    private readonly conversations: ConversationRepository,
-    private readonly storage: ObjectStorage,
+    private readonly events: RunEventLog,
+    private readonly environments: Environments,
+    private readonly transactor: Transactor,
     private readonly database: Database,
   ) {}
 
-  /** @throws Problem 409 when the execution is over */
-  async heartbeat(execution: ExecutionRef): Promise<void> {
-    if (!(await this.lifecycle.renewLease(execution))) throw executionIsOver();
-  }
-
   /**
-   * The first execution gets the run's prompt and the follow-ups that came before it, a later one the follow-ups alone; asked again,
-   * the same. A run without a prompt of its own carries out its skill: the instructions are the prompt then.
+   * An event that the agent reports. `run_in_progress` and `run_blocked` move the run, the others are for whoever follows it.
+   *
+   * @returns the number of the run's latest event, which after a report that is news is this one
    */
-  async resolvePrompt(tx: Tx, execution: ExecutionRef): Promise<ResolvedPrompt> {
-    await this.holdLease(tx, execution);
-    const { isFirst, messages } = await this.messages.deliverPrompt(tx, execution);
-    const { prompt, agentConfig } = await this.factsOf(execution, tx);
-    const carriesOutSkill = isFirst && prompt === '';
-    const opening = carriesOutSkill ? agentConfig.base_prompt : isFirst ? prompt : undefined;
-    const text = [opening, ...messages].filter(Boolean).join('\n\n');
-    return {
-      prompt: text,
-      system_prompt: carriesOutSkill ? undefined : agentConfig.base_prompt,
-      resumption_prompt: text === '' ? 'Go on where you stopped.' : undefined,
-    };
-  }
-
-  private async factsOf(
-    { runId }: ExecutionRef,
-    database: Queryable = this.database,
-  ): Promise<ExecutionFacts> {
-    const facts = await this.runs.executionFacts(database, runId);
-    if (facts === undefined) throw Problem.notFound('run');
-    return facts;
-  }
-
-  /** The agent is at work: the run is INPROGRESS. */
-  async begin(tx: Tx, execution: ExecutionRef): Promise<{ sequence: number }> {
-    await this.holdLease(tx, execution);
-    await this.lifecycle.begin(tx, execution);
-    return { sequence: await this.runs.latestSequence(tx, execution.runId) };
-  }
-
-  /** Opens the run's conversation, or finds it. */
-  async openConversation(tx: Tx, execution: ExecutionRef, format: TranscriptFormat): Promise<string> {
-    await this.holdLease(tx, execution);
-    const id = await this.conversations.open(tx, execution.runId, newUuid(), format);
-    if (id === undefined) {
-      throw Problem.invalid([
-        { field: 'format', message: 'must be the format of the conversation that is continued' },
-      ]);
-    }
-    return id;
-  }
-
-  /** Where the transcript of the conversation so far is to be had; undefined when there is none. */
-  async storedTranscriptUrl(execution: ExecutionRef, origin: string): Promise<string | undefined> {
-    await this.heartbeat(execution);
-    const key = (await this.conversations.ofRun(this.database, execution.runId))?.transcript_key;
-    if (!key || !(await this.storage.exists(key))) return undefined;
-    return this.storage.downloadUrl(key, {
-      filename: 'transcript.jsonl',
-      contentType: 'application/x-ndjson',
-      origin,
-    });
-  }
-
-  /**
-   * Where the raw transcript is to be put; each execution writes its own object, so one that has lost its lease cannot overwrite
-   * its successor's. It begins with what was there before, so that the conversation never has less than it had.
-   */
-  async transcriptTarget(
-    tx: Tx,
+  async event(
     execution: ExecutionRef,
-    conversationId: string,
-    origin: string,
-  ): Promise<UploadTarget> {
-    await this.holdLease(tx, execution);
-    const conversation = await this.conversations.ofRun(tx, execution.runId);
-    if (conversation?.id !== conversationId) throw Problem.notFound('conversation of this run');
-    const key = `conversations/${conversationId}/${String(execution.executionId)}.jsonl`;
-    if (conversation.transcript_key !== key) {
-      await this.copyTranscript(conversation.transcript_key, key);
-    }
-    await this.conversations.setTranscript(tx, conversationId, key);
-    return this.storage.uploadTarget(key, {
-      contentType: 'application/x-ndjson',
-      maxBytes: MAX_TRANSCRIPT_BYTES,
-      origin,
+    event: { type: ReportableEventType; refId: string | null },
+  ): Promise<number> {
+    await this.transactor.run(async (tx) => {
+      await this.lease.hold(tx, execution);
+      switch (event.type) {
+        case 'run_in_progress':
+          return this.lifecycle.begin(tx, execution);
+        case 'run_blocked':
+          return this.lifecycle.finish(tx, execution, {
+            event: 'block',
+            statusMessage: { message: 'The agent waits for a person' },
+          });
+        case 'run_session_linked':
+          return this.events.add(tx, execution, event);
+      }
     });
+    await this.events.settle();
+    return this.events.latestOf(this.database, execution.runId);
   }
 
-  private async copyTranscript(from: string | null, to: string): Promise<void> {
-    const earlier = from === null ? undefined : await this.storage.open(from);
-    if (earlier !== undefined) await this.storage.put(to, earlier.body, MAX_TRANSCRIPT_BYTES);
+  /** How far the agent has read the events that it follows. */
+  async noteEventSequence(tx: Tx, execution: ExecutionRef, sequence: number): Promise<void> {
+    await this.lease.hold(tx, execution);
+    await this.runs.noteEventSequence(tx, execution.runId, sequence);
   }
 
   /** The outcome as the agent sees it. The first outcome of a run stands. */
   async finishTask(tx: Tx, execution: ExecutionRef, { success, summary }: FinishTaskRequest): Promise<void> {
-    await this.holdLease(tx, execution);
+    await this.lease.hold(tx, execution);
     await this.lifecycle.finish(
       tx,
       execution,
@@ -144,6 +76,29 @@ export class ReportExecution {
         ? { event: 'succeed', statusMessage: { message: summary } }
         : classifyFailure('agent_process_failed', summary),
     );
+  }
+
+  /**
+   * The environment could not be set up. Where it asks for that, and the runner can, the session is kept for debugging.
+   *
+   * @returns until when; undefined: the runner is to end as always
+   */
+  async setUpFailure(
+    tx: Tx,
+    execution: ExecutionRef,
+    { message, session_retained: isRetained }: SetUpFailureRequest,
+  ): Promise<Date | undefined> {
+    await this.lease.hold(tx, execution);
+    const minutes = isRetained === true ? await this.retentionMinutes(tx, execution) : 0;
+    return this.lifecycle.failSetUp(tx, execution, message, minutes);
+  }
+
+  private async retentionMinutes(tx: Tx, { runId }: ExecutionRef): Promise<number> {
+    const facts = await this.runs.executionFacts(tx, runId);
+    if (facts === undefined) throw Problem.notFound('run');
+    const { environment_id: uid } = facts.agentConfig;
+    const environment = uid === undefined ? undefined : await this.environments.config(tx, uid);
+    return environment?.failure_session_retention_minutes ?? 0;
   }
 
   /** The last call: the execution is over. Accepted after a stop was asked for as well: it confirms the stop. */
@@ -157,7 +112,7 @@ export class ReportExecution {
   }
 
   async clientEvent(tx: Tx, execution: ExecutionRef, event: ClientEvent): Promise<void> {
-    await this.holdLease(tx, execution);
+    await this.lease.hold(tx, execution);
     await this.runs.addTimelineEvent(tx, {
       eventUuid: event.event_uuid,
       runId: execution.runId,
@@ -166,10 +121,5 @@ export class ReportExecution {
       occurredAt: new Date(event.timestamp),
       payload: event.payload ?? null,
     });
-  }
-
-  /** In the transaction itself: one that waited for a second connection could wait for ever, when all do. */
-  private async holdLease(tx: Tx, execution: ExecutionRef): Promise<void> {
-    if (!(await this.lifecycle.holdLease(tx, execution))) throw executionIsOver();
   }
 }

@@ -63,6 +63,7 @@ export class SweepExecutions {
     await this.requeueUnclaimed();
     await this.expireLeases();
     await this.stopOverlong();
+    await this.endRetentions();
     await this.closeUnconfirmedStops();
     await this.explainWaiting();
   }
@@ -95,6 +96,12 @@ export class SweepExecutions {
           retryable: false,
         },
       }),
+    );
+  }
+
+  private async endRetentions(): Promise<void> {
+    await this.each(await this.executions.retentionsOver(), (tx, execution) =>
+      this.lifecycle.endRetention(tx, execution),
     );
   }
 

@@ -43,6 +43,27 @@ export interface ResolvedPrompt {
   context?: string;
 }
 
+/**
+ * `GET harness-support/messages`: what has come since the prompt. It is the agent's once `POST harness-support/messages/delivered` has
+ * said so; a runner that dies before that leaves it to the next execution.
+ */
+export interface WaitingMessages {
+  messages: WaitingMessage[];
+}
+
+export interface WaitingMessage {
+  message_id: string;
+  message: string;
+  mode?: 'normal' | 'plan' | 'orchestrate';
+  subject?: string;
+  sender_run_id?: string;
+}
+
+/** `POST harness-support/messages/delivered`: the agent is told these now. */
+export interface DeliveredMessagesRequest {
+  message_ids: string[];
+}
+
 /** `POST harness-support/external-conversation`. */
 export interface ExternalConversationRequest {
   format: TranscriptFormat;
@@ -74,6 +95,12 @@ export interface UploadTarget {
 export interface FinishTaskRequest {
   success: boolean;
   summary: string;
+}
+
+/** `POST harness-support/report-setup-failure`: `session_debug_until` in the answer says until when the session is to be kept. */
+export interface SetUpFailureRequest {
+  message: string;
+  session_retained?: boolean;
 }
 
 /** `POST harness-support/report-shutdown`: the last call. `category` may be an error code of a run's status message. */

@@ -1,4 +1,9 @@
-import type { ExecutionView, ResolvedPrompt, UploadTarget } from '../protocol/harness-support.js';
+import type {
+  ExecutionView,
+  ResolvedPrompt,
+  UploadTarget,
+  WaitingMessage,
+} from '../protocol/harness-support.js';
 
 /** An answer that does not have the shape that the protocol gives it. */
 export class UnreadableAnswerError extends Error {}
@@ -63,6 +68,22 @@ export function parseResolvedPrompt(answer: unknown): ResolvedPrompt {
 
 export function parseConversationId(answer: unknown): string {
   return string(object(answer, 'conversation'), 'conversation_id');
+}
+
+export function parseWaitingMessages(answer: unknown): WaitingMessage[] {
+  const { messages } = object(answer, 'waiting messages');
+  if (!Array.isArray(messages)) throw new UnreadableAnswerError('messages is not a list');
+  return messages.map((each: unknown) => {
+    const message = object(each, 'message');
+    return { message_id: string(message, 'message_id'), message: string(message, 'message') };
+  });
+}
+
+export function parseSetUpFailure(answer: unknown): Date | undefined {
+  const until = optionalString(object(answer, 'set-up failure'), 'session_debug_until');
+  if (until === undefined) return undefined;
+  if (Number.isNaN(Date.parse(until))) throw new UnreadableAnswerError('session_debug_until is not a time');
+  return new Date(until);
 }
 
 /** A target to which bytes are sent raw. */

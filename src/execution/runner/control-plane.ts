@@ -1,20 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   ClientEvent,
+  DeliveredMessagesRequest,
   ExecutionView,
   ExternalConversationRequest,
   FinishTaskRequest,
   ReportShutdownRequest,
   ResolvedPrompt,
+  SetUpFailureRequest,
   TranscriptFormat,
+  WaitingMessage,
 } from '../protocol/harness-support.js';
 import {
   parseConversationId,
   parseExecutionView,
   parseResolvedPrompt,
+  parseSetUpFailure,
   parseUploadTarget,
+  parseWaitingMessages,
   type RawUploadTarget,
 } from './answers.js';
+import { type HeardEvent, readEvents } from './event-lines.js';
 import { exchange, type HttpAnswer, type HttpRequest } from './http-exchange.js';
 import { retry, type RetryClock } from './retry.js';
 import type { RunnerEnvironment } from './runner-environment.js';
@@ -23,6 +29,8 @@ const BACKOFF = { firstMs: 200, capMs: 5_000 };
 const CALL_TIMEOUT_MS = 10_000;
 /** Transcripts reach tens of megabytes. */
 const TRANSFER_TIMEOUT_MS = 60_000;
+/** The server says every 15 s that a stream is there. */
+const STREAM_SILENCE_MS = 60_000;
 
 /** The server no longer takes anything from this execution: it was cancelled, or another one has its lease. */
 export class ExecutionOverError extends Error {
@@ -79,6 +87,35 @@ export class ControlPlane {
     return parseResolvedPrompt(await this.callForJson('POST', 'harness-support/resolve-prompt', {}));
   }
 
+  /** What has come since the prompt and nobody has been told. */
+  async waitingMessages(): Promise<WaitingMessage[]> {
+    return parseWaitingMessages(await this.callForJson('GET', 'harness-support/messages'));
+  }
+
+  /** The agent is told these now: the server gives them to nobody else. */
+  async deliverMessages(ids: string[]): Promise<void> {
+    const request: DeliveredMessagesRequest = { message_ids: ids };
+    await this.call('POST', 'harness-support/messages/delivered', request);
+  }
+
+  /** The events of the run after the number `since`, as they come, until the server ends the stream. One attempt. */
+  async *follow(since: number): AsyncGenerator<HeardEvent, void, void> {
+    const query = new URLSearchParams({ run_ids: this.environment.runId, since: String(since) });
+    const { method, url, headers } = this.request('GET', `agent/events/stream?${query.toString()}`);
+    const silence = new AbortController();
+    const watchdog = setTimeout(() => silence.abort(), STREAM_SILENCE_MS);
+    try {
+      const response = await fetch(url, { method, headers, redirect: 'manual', signal: silence.signal });
+      if (response.status !== 200 || response.body === null) {
+        await response.body?.cancel();
+        throw new CallRefusedError(response.status, 'agent/events/stream', Buffer.alloc(0));
+      }
+      yield* readEvents(heard(response.body, () => void watchdog.refresh()));
+    } finally {
+      clearTimeout(watchdog);
+    }
+  }
+
   async openConversation(format: TranscriptFormat): Promise<string> {
     const request: ExternalConversationRequest = { format };
     return parseConversationId(
@@ -132,6 +169,11 @@ export class ControlPlane {
     await this.call('POST', 'harness-support/finish-task', request);
   }
 
+  /** @returns until when the session is to be kept, if it is */
+  async reportSetUpFailure(request: SetUpFailureRequest): Promise<Date | undefined> {
+    return parseSetUpFailure(await this.callForJson('POST', 'harness-support/report-setup-failure', request));
+  }
+
   async reportShutdown(request: ReportShutdownRequest): Promise<void> {
     await this.call('POST', 'harness-support/report-shutdown', request);
   }
@@ -172,6 +214,17 @@ export class ControlPlane {
 
   private send(request: HttpRequest): Promise<HttpAnswer> {
     return retry(() => exchange(request), { patienceMs: this.patienceMs, backoff: BACKOFF }, this.clock);
+  }
+}
+
+/** Tells of every chunk that passes. */
+async function* heard(
+  body: AsyncIterable<Uint8Array>,
+  tell: () => void,
+): AsyncGenerator<Uint8Array, void, void> {
+  for await (const chunk of body) {
+    tell();
+    yield chunk;
   }
 }
 

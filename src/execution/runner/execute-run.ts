@@ -1,14 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ExecutionView } from '../protocol/harness-support.js';
+import type { ExecutionView, ResolvedPrompt } from '../protocol/harness-support.js';
 import { ExecutionOverError, type ControlPlane } from './control-plane.js';
 import type { Harness, HarnessOutcome } from './harness.js';
+import { Inbox } from './inbox.js';
 import { patienceMs } from './patience.js';
 import { GaveUpError } from './retry.js';
 import { SecretMask } from './secret-mask.js';
 import { selectHarness } from './select-harness.js';
 import { setUpSecrets, setUpWorkspace } from './set-up-workspace.js';
 import { TranscriptSaver } from './transcript-saver.js';
+import { watchRun } from './watch-run.js';
+
+/** The safety net behind the events. */
+const MESSAGE_POLL_MS = 5_000;
 
 /** Takes the runner's notes for whoever reads the worker's log. */
 export type Note = (text: string) => void;
@@ -22,8 +27,25 @@ export type Note = (text: string) => void;
 export async function executeRun(controlPlane: ControlPlane, note: Note): Promise<void> {
   const view = await controlPlane.execution();
   const patient = controlPlane.withPatience(patienceMs(view.heartbeat_seconds));
-  await Promise.race([performAndReport(view, patient, note), beat(patient, view.heartbeat_seconds)]);
+  const inbox = new Inbox();
+  await Promise.race([
+    performAndReport({ view, controlPlane: patient, inbox, note }),
+    beat(patient, view.heartbeat_seconds),
+    watchRun(patient, inbox),
+  ]);
 }
+
+/** What the steps of an execution have in common. */
+interface Assignment {
+  view: ExecutionView;
+  controlPlane: ControlPlane;
+  inbox: Inbox;
+  note: Note;
+}
+
+/** How it went: the agent's outcome, or why it could not begin and how whoever debugs that can go on in the session. */
+type Performance =
+  HarnessOutcome | { kind: 'set_up_failed'; message: string; debug: (until: Date) => Promise<void> };
 
 /** Rejects when the execution is over or the server is lost; never resolves. */
 async function beat(controlPlane: ControlPlane, everySeconds: number): Promise<never> {
@@ -33,8 +55,9 @@ async function beat(controlPlane: ControlPlane, everySeconds: number): Promise<n
   }
 }
 
-async function performAndReport(view: ExecutionView, controlPlane: ControlPlane, note: Note): Promise<void> {
-  const outcome = await outcomeOf(() => perform(view, controlPlane, note));
+async function performAndReport(assignment: Assignment): Promise<void> {
+  const { controlPlane, note } = assignment;
+  const outcome = await outcomeOf(() => perform(assignment));
   switch (outcome.kind) {
     case 'finished':
       await controlPlane.finishTask({ success: outcome.success, summary: outcome.summary });
@@ -44,11 +67,19 @@ async function performAndReport(view: ExecutionView, controlPlane: ControlPlane,
       note(outcome.message);
       await controlPlane.reportShutdown({ error: { category: outcome.category, message: outcome.message } });
       return;
+    case 'set_up_failed': {
+      note(outcome.message);
+      const request = { message: outcome.message, session_retained: true };
+      const until = await controlPlane.reportSetUpFailure(request);
+      if (until !== undefined) await outcome.debug(until);
+      await controlPlane.reportShutdown({});
+      return;
+    }
   }
 }
 
 /** Whatever goes wrong while the agent is prepared or runs is an outcome too, as long as somebody can be told. */
-async function outcomeOf(perform: () => Promise<HarnessOutcome>): Promise<HarnessOutcome> {
+async function outcomeOf(perform: () => Promise<Performance>): Promise<Performance> {
   try {
     return await perform();
   } catch (error) {
@@ -61,7 +92,8 @@ async function outcomeOf(perform: () => Promise<HarnessOutcome>): Promise<Harnes
   }
 }
 
-async function perform(view: ExecutionView, controlPlane: ControlPlane, note: Note): Promise<HarnessOutcome> {
+async function perform(assignment: Assignment): Promise<Performance> {
+  const { view, controlPlane } = assignment;
   await reportStarted(view, controlPlane);
   if (view.missing_secrets.length > 0) {
     return {
@@ -79,21 +111,23 @@ async function perform(view: ExecutionView, controlPlane: ControlPlane, note: No
   }
   const mask = new SecretMask(setUpSecrets(view));
   const setUp = await setUpWorkspace(view, controlPlane);
+  const agent = { harness: selection.harness, environment: setUp.environment, mask };
   switch (setUp.kind) {
     case 'failed':
-      return { kind: 'errored', category: 'environment_setup_failed', message: mask.apply(setUp.message) };
-    case 'ready': {
-      const { environment, context } = setUp;
-      return performTurn(selection.harness, { view, environment, context, mask }, controlPlane, note);
-    }
+      return {
+        kind: 'set_up_failed',
+        message: mask.apply(setUp.message),
+        debug: (until) => debug(assignment, agent, until),
+      };
+    case 'ready':
+      return converse(assignment, agent, setUp.context);
   }
 }
 
-/** What a turn needs of what has been prepared. */
-interface Prepared {
-  view: ExecutionView;
+/** The agent program, and what it works with in every turn. */
+interface Agent {
+  harness: Harness;
   environment: Record<string, string>;
-  context: string | undefined;
   mask: SecretMask;
 }
 
@@ -106,29 +140,62 @@ async function reportStarted(view: ExecutionView, controlPlane: ControlPlane): P
   await controlPlane.reportInProgress(view.execution_id);
 }
 
-async function performTurn(
-  harness: Harness,
-  { view, environment, context, mask }: Prepared,
-  controlPlane: ControlPlane,
-  note: Note,
+/** The prompt, and then what has come meanwhile, until nothing is left: the run's outcome is that of its last turn. */
+async function converse(
+  assignment: Assignment,
+  agent: Agent,
+  context: string | undefined,
 ): Promise<HarnessOutcome> {
-  const resolved = await controlPlane.resolvePrompt();
-  const prompt = { ...resolved, context: [context, resolved.context].filter(Boolean).join('\n\n') };
+  const resolved = await assignment.controlPlane.resolvePrompt();
+  let prompt = { ...resolved, context: [context, resolved.context].filter(Boolean).join('\n\n') };
+  const takeTurn = await openConversation(assignment, agent);
+  for (;;) {
+    const outcome = await takeTurn(prompt);
+    const next = outcome.kind === 'finished' ? await takeMessages(assignment.controlPlane) : undefined;
+    if (next === undefined) return outcome;
+    prompt = { ...prompt, prompt: next, resumption_prompt: undefined };
+  }
+}
+
+/** Carries out what people who debug the failed set-up ask for, in the session as it is, until the time is over. */
+async function debug(assignment: Assignment, agent: Agent, until: Date): Promise<void> {
+  let takeTurn: Awaited<ReturnType<typeof openConversation>> | undefined;
+  for (let leftMs = 1; leftMs > 0; leftMs = until.getTime() - Date.now()) {
+    const message = await takeMessages(assignment.controlPlane);
+    if (message === undefined) {
+      await assignment.inbox.wait(Math.min(leftMs, MESSAGE_POLL_MS));
+    } else {
+      takeTurn ??= await openConversation(assignment, agent);
+      await takeTurn({ prompt: message });
+    }
+  }
+}
+
+/** What the agent is told next; undefined when nothing waits. From here on it is this execution's: should it die, the run tells. */
+async function takeMessages(controlPlane: ControlPlane): Promise<string | undefined> {
+  const messages = await controlPlane.waitingMessages();
+  if (messages.length === 0) return undefined;
+  await controlPlane.deliverMessages(messages.map(({ message_id: id }) => id));
+  return messages.map(({ message }) => message).join('\n\n');
+}
+
+/** Takes a turn in the run's conversation, after those that were there before. */
+async function openConversation(
+  { view, controlPlane, note }: Assignment,
+  { harness, environment, mask }: Agent,
+): Promise<(prompt: ResolvedPrompt) => Promise<HarnessOutcome>> {
   const conversationId = await controlPlane.openConversation(harness.transcriptFormat);
   // A save replaces what is stored, so a continued conversation is carried along.
   const continues = view.conversation_id === conversationId;
-  const earlier = continues ? await controlPlane.earlierTranscript() : undefined;
-
-  const turn = harness.startTurn({ prompt, earlier, environment, mask });
-  const saver = new TranscriptSaver(
-    controlPlane.withPatience(0),
-    controlPlane,
-    conversationId,
-    turn.transcript,
-  );
-  const outcome = await saver.saveDuring(turn.outcome);
-  await saveLast(saver, note);
-  return outcome;
+  let earlier = continues ? await controlPlane.earlierTranscript() : undefined;
+  return async (prompt) => {
+    const { transcript, outcome } = harness.startTurn({ prompt, earlier, environment, mask });
+    const saver = new TranscriptSaver(controlPlane.withPatience(0), controlPlane, conversationId, transcript);
+    const result = await saver.saveDuring(outcome);
+    await saveLast(saver, note);
+    earlier = transcript.bytes();
+    return result;
+  };
 }
 
 /** An outcome without its transcript is worth more than none. */

@@ -3,8 +3,7 @@ import type { SecretMask } from './secret-mask.js';
 import type { Transcript } from './transcript.js';
 
 /** Error codes of a run's status message that a runner reports. */
-export type ShutdownCategory =
-  'environment_setup_failed' | 'integration_not_configured' | 'agent_process_failed';
+export type ShutdownCategory = 'integration_not_configured' | 'agent_process_failed';
 
 export type HarnessOutcome =
   /** The agent ended and says how it went. */
@@ -12,7 +11,7 @@ export type HarnessOutcome =
   /** The agent could not do its work at all. */
   | { kind: 'errored'; category: ShutdownCategory; message: string };
 
-/** A turn of an agent: what it writes goes to the transcript while `outcome` is pending. */
+/** A turn of an agent, of which an execution has one for its prompt and one for what comes meanwhile: what it writes goes to the transcript while `outcome` is pending. */
 export interface HarnessTurn {
   transcript: Transcript;
   outcome: Promise<HarnessOutcome>;

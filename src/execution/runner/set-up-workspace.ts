@@ -5,15 +5,17 @@ import type { ExecutionView } from '../protocol/harness-support.js';
 import { runBash } from './bash-command.js';
 import type { ControlPlane } from './control-plane.js';
 
-export type SetUp =
+export type SetUp = {
+  /** Added to the environment of the agent's commands. */
+  environment: Record<string, string>;
+} & (
   | {
       kind: 'ready';
-      /** Added to the environment of the agent's commands. */
-      environment: Record<string, string>;
       /** What the agent is told of its workspace. */
       context?: string;
     }
-  | { kind: 'failed'; message: string };
+  | { kind: 'failed'; message: string }
+);
 
 type Environment = NonNullable<ExecutionView['environment']>;
 type Attachment = ExecutionView['attachments'][number];
@@ -32,7 +34,11 @@ const CLONE = 'git clone --quiet --depth 1 -- "$MILLWRIGHT_CLONE_URL" "$MILLWRIG
  */
 export async function setUpWorkspace(view: ExecutionView, controlPlane: ControlPlane): Promise<SetUp> {
   if (view.environment_missing) {
-    return { kind: 'failed', message: 'The environment of the run has been deleted' };
+    return {
+      kind: 'failed',
+      environment: view.secrets,
+      message: 'The environment of the run has been deleted',
+    };
   }
   const { environment, secrets } = view;
   const commandEnvironment = {
@@ -54,7 +60,7 @@ export async function setUpWorkspace(view: ExecutionView, controlPlane: ControlP
     (await timed('setup_environment_setup_commands', commands, controlPlane, () =>
       executeAll(commands, commandEnvironment),
     ));
-  return message === undefined ? ready : { kind: 'failed', message };
+  return message === undefined ? ready : { kind: 'failed', environment: commandEnvironment, message };
 }
 
 /** Values of the set-up that nothing which leaves the machine may show. */

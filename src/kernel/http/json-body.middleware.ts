@@ -8,7 +8,8 @@ const CREATE_RUN_LIMIT = 72 * MEBIBYTE;
 const DEFAULT_LIMIT = MEBIBYTE;
 
 // The content type is not looked at: a body on these routes is JSON or it is wrong, and curl's default says otherwise.
-const parser = (limit: number) => json({ limit, type: () => true });
+// Nor is it whether a body is an object: clients send `null` where nothing is wanted, and elsewhere the validation says so.
+const parser = (limit: number) => json({ limit, strict: false, type: () => true });
 const createRunParser = parser(CREATE_RUN_LIMIT);
 const defaultParser = parser(DEFAULT_LIMIT);
 

@@ -15,11 +15,13 @@ export interface SignalPayloads {
   delivery_queued: null;
   /** A webhook was changed or deleted: what a replica remembers of it is no longer true. */
   webhook_changed: { uid: string };
+  /** Events of runs were numbered: there is something new to read. */
+  run_events: null;
 }
 export type SignalName = keyof SignalPayloads;
 
 /** What a process does that acts on signals. */
-const LISTENING_ROLES = ['dispatcher', 'ingress', 'evaluator'] as const;
+const LISTENING_ROLES = ['api', 'dispatcher', 'ingress', 'evaluator'] as const;
 
 const CHANNEL = 'millwright_signals';
 const RECONNECT_DELAY_MS = 1000;

@@ -27,6 +27,19 @@ export class StatusMessageResponse implements StatusMessage {
    * @example false
    */
   retryable?: boolean;
+
+  /**
+   * Until when a follow-up reaches the session of the failed set-up; absent when there is no such session.
+   * @example "2026-11-21T09:45:04.120Z"
+   */
+  @ApiProperty({ format: 'date-time', required: false })
+  session_debug_until?: string;
+
+  /**
+   * Whether an agent works in that session.
+   * @example false
+   */
+  debug_agent_active?: boolean;
 }
 
 /** The schedule that started a run, as it was then. */
@@ -182,6 +195,19 @@ export class RunResponse {
    */
   is_run_type_cancellable?: boolean;
 
+  /**
+   * Of a run whose set-up failed: whether a follow-up reaches the session that was kept for debugging.
+   * @example false
+   */
+  debug_agent_available?: boolean;
+
+  /**
+   * How far its agent has read the events that it follows.
+   * @example 1742
+   */
+  @ApiProperty({ type: 'integer', format: 'int64', required: false })
+  last_event_sequence?: number;
+
   /** Who owns it. */
   scope?: ScopeResponse;
 }
@@ -199,7 +225,7 @@ export function toRunResponse(run: RunView, principals: Map<string, Principal>):
     started_at: run.started_at?.toISOString() ?? null,
     run_time: run.run_seconds === null ? undefined : isoDuration(run.run_seconds),
     execution_location: run.source === 'LOCAL' ? 'LOCAL' : 'REMOTE',
-    status_message: run.status_message ?? undefined,
+    status_message: toStatusMessage(run),
     source: run.source,
     schedule: scheduleOf(run),
     creator: principals.get(run.creator_uid),
@@ -212,6 +238,9 @@ export function toRunResponse(run: RunView, principals: Map<string, Principal>):
     metadata: run.metadata,
     is_sandbox_running: run.sandbox_running,
     is_run_type_cancellable: isCancellableType(run.source, run.worker_host),
+    debug_agent_available:
+      run.status_message?.error_code === 'environment_setup_failed' ? run.debug_until !== null : undefined,
+    last_event_sequence: run.last_event_sequence === null ? undefined : Number(run.last_event_sequence),
     scope:
       run.team_uid === null
         ? { type: 'User', uid: run.owner_uid ?? undefined }
@@ -227,6 +256,15 @@ const scheduleOf = ({
   schedule_id === null || schedule_name === null || cron_schedule === null
     ? undefined
     : { schedule_id, schedule_name, cron_schedule };
+
+function toStatusMessage(run: RunView): StatusMessageResponse | undefined {
+  if (run.status_message === null || run.debug_until === null) return run.status_message ?? undefined;
+  return {
+    ...run.status_message,
+    session_debug_until: run.debug_until.toISOString(),
+    debug_agent_active: run.debug_agent_active,
+  };
+}
 
 /** ISO 8601-1, 5.5.2.2, with seconds to the millisecond. */
 export function isoDuration(totalSeconds: number): string {

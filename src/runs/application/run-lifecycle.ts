@@ -4,7 +4,7 @@ import { RunKeys } from '../../identities/index.js';
 import { JobQueue } from '../../kernel/jobs/job-queue.js';
 import { Database, type Tx } from '../../kernel/persistence/database.js';
 import { Signals } from '../../kernel/persistence/signals.js';
-import type { StatusMessage } from '../domain/status-message.js';
+import { classifyFailure, type StatusMessage } from '../domain/status-message.js';
 import { ConversationRepository } from '../persistence/conversation.repository.js';
 import {
   type AssignedRun,
@@ -98,6 +98,35 @@ export class RunLifecycle {
       await this.transitions.continueUndelivered(tx, execution);
   }
 
+  /**
+   * The environment could not be set up: the run FAILED. The execution lives on with its session where that is to be kept.
+   *
+   * @param retentionMinutes 0: nothing is kept
+   * @returns until when it is kept
+   */
+  async failSetUp(
+    tx: Tx,
+    execution: ExecutionRef,
+    message: string,
+    retentionMinutes: number,
+  ): Promise<Date | undefined> {
+    const until =
+      retentionMinutes > 0
+        ? await this.transitions.retainSession(tx, execution, retentionMinutes)
+        : undefined;
+    await this.finish(tx, execution, classifyFailure('environment_setup_failed', message));
+    return until;
+  }
+
+  /** Asks an execution to stop that has kept the session of its failed set-up for long enough. */
+  async endRetention(tx: Tx, execution: ExecutionRef): Promise<void> {
+    if (await this.transitions.endRetention(tx, execution)) {
+      tx.afterCommit(() => {
+        this.signals.send('execution_stop', execution);
+      });
+    }
+  }
+
   /** The execution is over. A run that has no outcome by now gets the given one. */
   async close(tx: Tx, execution: ExecutionRef, reason: string, ifUnfinished: Outcome): Promise<void> {
     await this.finish(tx, execution, ifUnfinished);
@@ -138,6 +167,7 @@ export class RunLifecycle {
 
   private async cleanUp(tx: Tx, { runId, executionId }: ExecutionRef): Promise<void> {
     await this.runKeys.revoke(tx, [executionId]);
+    await this.transitions.continueAfterDebugging(tx, { runId, executionId });
     const conversation = await this.conversations.ofRun(tx, runId);
     if (conversation?.transcript_key) {
       const { id } = conversation;

@@ -34,6 +34,12 @@ export interface RunView {
   run_seconds: number | null;
   /** An execution of it is alive on a worker. */
   sandbox_running: boolean;
+  /** Until when the session of its failed set-up can be spoken to; null when there is none. */
+  debug_until: Date | null;
+  /** An agent in that session has been given a message. */
+  debug_agent_active: boolean;
+  /** How far its agent has read the events that it follows. */
+  last_event_sequence: string | null;
 }
 
 /** An entry of a timeline as it is read. */

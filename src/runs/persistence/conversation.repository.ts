@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { RUN_STATE_MACHINE } from '../domain/run-state.js';
 import type { Queryable, Tx } from '../../kernel/persistence/database.js';
+import { TOUCHED } from './run-transitions.js';
 import type { RunVisibility } from './run.read-model.js';
 
 export interface ConversationRow {
@@ -19,7 +20,7 @@ export class ConversationRepository {
     const existing = await this.ofRun(tx, runId);
     if (existing !== undefined) return existing.format === format ? existing.id : undefined;
     await tx.query('INSERT INTO conversations (id, format) VALUES ($1, $2)', [newId, format]);
-    await tx.query('UPDATE runs SET conversation_id = $2, updated_at = now() WHERE id = $1', [runId, newId]);
+    await tx.query(`UPDATE runs r SET conversation_id = $2, ${TOUCHED} WHERE r.id = $1`, [runId, newId]);
     return newId;
   }
 

@@ -72,6 +72,17 @@ export class ExecutionQueries {
     );
   }
 
+  /** Executions that have kept the session of their failed set-up for long enough, and have not been asked to stop. */
+  async retentionsOver(): Promise<ExecutionRef[]> {
+    return toRefs(
+      await this.database.query<ExecutionRow>(
+        `SELECT run_id, id FROM run_executions
+          WHERE ended_at IS NULL AND stop_requested_at IS NULL AND session_retained_until <= now()
+          ORDER BY session_retained_until LIMIT ${String(SWEEP_BATCH)}`,
+      ),
+    );
+  }
+
   /** Executions that were asked to stop this long ago and have not confirmed it. */
   async unconfirmedStops(afterSeconds: number): Promise<ExecutionRef[]> {
     return toRefs(

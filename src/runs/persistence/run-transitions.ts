@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Queryable, Tx } from '../../kernel/persistence/database.js';
 import { RUN_STATE_MACHINE, type RunEvent, type RunState } from '../domain/run-state.js';
+import type { RunEventType } from '../domain/run-event.js';
 import type { StatusMessage } from '../domain/status-message.js';
+import { ROOT_RUN, RunEventLog } from './run-event-log.js';
 
 /** The execution that a report is about. Where it is not the run's live one, the report changes nothing. */
 export interface ExecutionRef {
@@ -21,6 +23,10 @@ export interface AssignedRun extends ExecutionRef {
   updatedAt: Date;
 }
 
+/** An execution `e` that keeps the session of its failed set-up, and can be spoken to. */
+export const KEEPS_SESSION = `(e.ended_at IS NULL AND e.stop_requested_at IS NULL
+            AND e.session_retained_until > clock_timestamp() AND e.lease_expires_at > clock_timestamp())`;
+
 /** A run `r` that is with a worker: what a team's limit counts. Those that their creators execute are not. */
 export const UNDER_WAY = `r.state IN ('PENDING', 'CLAIMED', 'INPROGRESS') AND r.available_at < 'infinity'`;
 
@@ -32,6 +38,12 @@ const ASSIGNABLE = `r.state = 'QUEUED' AND r.state = ANY ($1) AND r.available_at
                   SELECT 1 FROM runs o JOIN run_executions e ON e.run_id = o.id AND e.ended_at IS NULL
                    WHERE o.conversation_id = r.conversation_id))`;
 
+/**
+ * A run `r` has changed: the moment of the statement, not of the transaction's beginning, and never earlier than the last change. Whoever
+ * reads a list in the order of changes is not shown a run a second time because it moved back.
+ */
+export const TOUCHED = 'updated_at = greatest(r.updated_at, clock_timestamp())';
+
 /** How much of the queue's head is looked at for runs that their teams' limits admit, beside as many as are wanted. */
 const LIMITED_HEAD = 100;
 const MAX_LIMITED_ATTEMPTS = 5;
@@ -41,13 +53,15 @@ const MAX_REQUEUE_DELAY_SECONDS = 60;
 
 /**
  * Every change of a run's state. Each is one guarded statement that moves the run only from a state in which its event is accepted
- * (and only for the execution that is named), and writes its timeline event with it. A statement that moves nothing lost a race or
+ * (and only for the execution that is named), and writes its timeline event with it, and the event for whoever follows the run. A statement that moves nothing lost a race or
  * came late; what that means is for the use case to say.
  *
  * Locks are taken in the order run, execution.
  */
 @Injectable()
 export class RunTransitions {
+  constructor(private readonly events: RunEventLog) {}
+
   /**
    * Takes runs off the queue for a worker and opens an execution for each. Claimers wait for each other only where teams have a limit,
    * and then only those that are about to take runs of the same team.
@@ -129,7 +143,7 @@ export class RunTransitions {
          SELECT id, $5, $6, now() + make_interval(secs => $7) FROM candidate
          RETURNING id, run_id
        ), moved AS (
-         UPDATE runs r SET state = $8, execution_id = o.id, status_message = NULL, updated_at = now()
+         UPDATE runs r SET state = $8, execution_id = o.id, status_message = NULL, ${TOUCHED}
            FROM opened o WHERE r.id = o.run_id
          RETURNING r.id, r.execution_id, r.title, r.conversation_id, r.created_at, r.updated_at
        ), logged AS (
@@ -202,6 +216,7 @@ export class RunTransitions {
 
   /** The agent is at work. */
   async begin(tx: Tx, execution: ExecutionRef): Promise<void> {
+    this.events.numberAfter(tx);
     await tx.query(
       `WITH ${this.moveCte('begin', ', started_at = coalesce(r.started_at, now())')},
        begun AS (
@@ -221,6 +236,7 @@ export class RunTransitions {
     event: Extract<RunEvent, 'succeed' | 'fail' | 'block' | 'error'>,
     statusMessage: StatusMessage | null,
   ): Promise<boolean> {
+    this.events.numberAfter(tx);
     const moved = await tx.query(
       `WITH ${this.moveCte(event, ', status_message = $7::jsonb')}
        SELECT id FROM moved`,
@@ -237,12 +253,28 @@ export class RunTransitions {
    * Not one that its creator executes: no worker would come for it.
    * Messages from before the assignment belong to the prompt: an agent that fails before it gets them is not started for ever.
    */
-  async continueUndelivered(tx: Tx, execution: ExecutionRef): Promise<boolean> {
+  continueUndelivered(tx: Tx, execution: ExecutionRef): Promise<boolean> {
+    return this.continueIf(tx, execution, 'e.session_retained_until IS NULL');
+  }
+
+  /** The same for a run that failed in its set-up, at the end of the session that was kept: nobody took the messages there. */
+  continueAfterDebugging(tx: Tx, execution: ExecutionRef): Promise<boolean> {
+    return this.continueIf(
+      tx,
+      execution,
+      `e.session_retained_until IS NOT NULL AND e.ended_at IS NOT NULL AND r.state = 'FAILED'
+            AND NOT EXISTS (SELECT 1 FROM runs o WHERE o.conversation_id = r.conversation_id AND o.id <> r.id
+                               AND NOT o.state = ANY ($4))`,
+    );
+  }
+
+  private async continueIf(tx: Tx, execution: ExecutionRef, condition: string): Promise<boolean> {
     const continued = await tx.query(
       `WITH continued AS (
-         UPDATE runs r SET state = $3, status_message = NULL, available_at = now(), updated_at = now()
+         UPDATE runs r SET state = $3, status_message = NULL, available_at = now(), ${TOUCHED}
            FROM run_executions e
           WHERE r.id = $1 AND r.execution_id = $2 AND e.id = $2 AND r.state = ANY ($4) AND r.available_at < 'infinity'
+            AND ${condition}
             AND EXISTS (SELECT 1 FROM run_messages m WHERE m.run_id = r.id
                          AND m.delivered_execution_id IS NULL AND m.created_at >= e.assigned_at)
          RETURNING r.id
@@ -290,6 +322,7 @@ export class RunTransitions {
   ): Promise<
     { was: RunState; cancellableType: boolean; cancelled: boolean; stopping?: ExecutionRef } | undefined
   > {
+    this.events.numberAfter(tx);
     await lockRun(tx, runId);
     const rows = await tx.query<{
       was: RunState;
@@ -303,11 +336,11 @@ export class RunTransitions {
            FROM runs r WHERE r.id = $1 AND (r.team_uid = $2 OR r.owner_uid = $3) FOR UPDATE
        ), moved AS (
          UPDATE runs r
-            SET state = $4, updated_at = now(), status_message = jsonb_build_object('message', 'Cancelled by request')
+            SET state = $4, ${TOUCHED}, status_message = jsonb_build_object('message', 'Cancelled by request')
            FROM found f
           WHERE r.id = f.id AND f.cancellable_type AND f.state = ANY ($5)
-         RETURNING r.id, r.execution_id
-       ), logged AS (
+         RETURNING r.id, r.execution_id, ${ROOT_RUN} AS root_run_id
+       ), ${announceCte('run_cancelled')}, logged AS (
          INSERT INTO run_timeline_events (event_uuid, run_id, execution_id, event_type, payload)
          SELECT gen_random_uuid(), m.id, m.execution_id, event_type, jsonb_build_object('by', $7::text)
            FROM moved m CROSS JOIN unnest(ARRAY['cancel_requested', 'oz_run_cancelled']) WITH ORDINALITY AS t (event_type, n)
@@ -399,6 +432,39 @@ export class RunTransitions {
     return expired.length === 1;
   }
 
+  /**
+   * The set-up failed and the execution keeps its session for so long: its run is FAILED, the execution lives on.
+   *
+   * @returns until when; undefined when the execution is no longer the run's, or asked to stop
+   */
+  async retainSession(tx: Tx, execution: ExecutionRef, minutes: number): Promise<Date | undefined> {
+    await lockRun(tx, execution.runId);
+    const rows = await tx.query<{ session_retained_until: Date }>(
+      `UPDATE run_executions e
+          SET session_retained_at = coalesce(e.session_retained_at, clock_timestamp()),
+              session_retained_until = coalesce(e.session_retained_until, clock_timestamp() + make_interval(mins => $3))
+         FROM runs r
+        WHERE r.id = $1 AND r.execution_id = $2 AND e.id = $2 AND e.ended_at IS NULL AND e.stop_requested_at IS NULL
+          AND (NOT r.state = ANY ($4) OR e.session_retained_until IS NOT NULL)
+        RETURNING e.session_retained_until`,
+      [execution.runId, execution.executionId, minutes, RUN_STATE_MACHINE.sources('continue')],
+    );
+    return rows[0]?.session_retained_until;
+  }
+
+  /** Asks an execution to stop whose session has been kept for long enough; false when that was done, or it has ended. */
+  async endRetention(tx: Tx, execution: ExecutionRef): Promise<boolean> {
+    // Whoever sends a message to the session has the same lock: it comes before this, or finds the session gone.
+    await lockRun(tx, execution.runId);
+    const ended = await tx.query(
+      `UPDATE run_executions SET stop_requested_at = now()
+        WHERE id = $1 AND ended_at IS NULL AND stop_requested_at IS NULL AND session_retained_until <= clock_timestamp()
+        RETURNING id`,
+      [execution.executionId],
+    );
+    return ended.length === 1;
+  }
+
   /** Remembers that the execution is to stop; false when that was known, or it has ended. */
   async requestStop(tx: Tx, execution: ExecutionRef): Promise<boolean> {
     const asked = await tx.query(
@@ -415,15 +481,16 @@ export class RunTransitions {
     // execute have a live execution; that of the others is over.
     if (event === 'assign' || event === 'cancel' || event === 'continue')
       throw new Error(`${event} has a statement of its own`);
+    const announcement = ANNOUNCEMENTS[event];
     return `moved AS (
-         UPDATE runs r SET state = $3, updated_at = now()${set}
+         UPDATE runs r SET state = $3, ${TOUCHED}${set}
           WHERE r.id = $1 AND r.execution_id = $2 AND r.state = ANY ($4)
             AND (r.state <> 'QUEUED' OR r.available_at = 'infinity')
-         RETURNING r.id, r.execution_id
+         RETURNING r.id, r.execution_id, ${ROOT_RUN} AS root_run_id
        ), logged AS (
          INSERT INTO run_timeline_events (event_uuid, run_id, execution_id, event_type, payload)
          SELECT gen_random_uuid(), id, execution_id, $5, $6::jsonb FROM moved
-       )`;
+       )${announcement === undefined ? '' : `, ${announceCte(announcement)}`}`;
   }
 
   private moveParameters(
@@ -477,6 +544,21 @@ export const lockRun = async (tx: Tx, runId: string): Promise<void> => {
 
 const REQUEUE_DELAY_SQL = `least(${String(MAX_REQUEUE_DELAY_SECONDS)}, floor(2 ^ least(20, (
   SELECT count(*) - 2 FROM run_executions e WHERE e.run_id = r.id AND e.started_at IS NULL))))`;
+
+/** `announced`: the event for whoever follows a run that has `moved`. */
+const announceCte = (eventType: RunEventType): string => `announced AS (
+         INSERT INTO run_events (run_id, root_run_id, execution_id, event_type)
+         SELECT id, root_run_id, execution_id, '${eventType}' FROM moved
+       )`;
+
+/** What followers learn of a transition; of the others nothing. */
+const ANNOUNCEMENTS: Partial<Record<RunEvent, RunEventType>> = {
+  begin: 'run_in_progress',
+  succeed: 'run_succeeded',
+  fail: 'run_failed',
+  block: 'run_blocked',
+  error: 'run_errored',
+};
 
 const TERMINAL_EVENT_TYPES = {
   succeed: 'oz_run_done',

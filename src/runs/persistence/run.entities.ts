@@ -163,6 +163,10 @@ export class RunEntity {
   /** Not assigned before this moment; the order of the queue. `infinity`: never, its creator executes it. */
   @Column({ type: 'timestamptz', name: 'available_at', precision: 3, default: () => 'now()' })
   availableAt: Date;
+
+  /** How far its agent has read the events that it follows. */
+  @Column('bigint', { name: 'last_event_sequence', nullable: true })
+  lastEventSequence: string | null;
 }
 
 /** What was asked for: long, and never rewritten. */
@@ -195,6 +199,9 @@ export class RunDefinitionEntity {
 @Index('run_executions_one_live', ['runId'], { unique: true, where: 'ended_at IS NULL' })
 @Index('run_executions_run', ['runId', 'id'])
 @Index('run_executions_live_connection', ['connectionId'], { where: 'ended_at IS NULL' })
+@Index('run_executions_retained', ['sessionRetainedUntil'], {
+  where: 'ended_at IS NULL AND session_retained_until IS NOT NULL',
+})
 export class RunExecutionEntity {
   @PrimaryGeneratedColumn('identity', {
     type: 'bigint',
@@ -239,6 +246,14 @@ export class RunExecutionEntity {
   @Column({ type: 'timestamptz', name: 'prompt_resolved_at', precision: 3, nullable: true })
   promptResolvedAt: Date | null;
 
+  /** When its set-up had failed and it kept its session for debugging. */
+  @Column({ type: 'timestamptz', name: 'session_retained_at', precision: 3, nullable: true })
+  sessionRetainedAt: Date | null;
+
+  /** Until when it keeps that session. */
+  @Column({ type: 'timestamptz', name: 'session_retained_until', precision: 3, nullable: true })
+  sessionRetainedUntil: Date | null;
+
   @Column({ type: 'timestamptz', name: 'ended_at', precision: 3, nullable: true })
   endedAt: Date | null;
 
@@ -246,8 +261,9 @@ export class RunExecutionEntity {
   endReason: string | null;
 }
 
-/** A follow-up. The prompt of its run stays as it was. */
+/** A follow-up, or a message of another run of the same tree. The prompt of its run stays as it was. */
 @Entity('run_messages')
+@Index('run_messages_id', ['id'], { unique: true })
 @Check('run_messages_mode_check', `mode IN ('normal', 'plan', 'orchestrate')`)
 @Index('run_messages_undelivered', ['runId'], { where: 'delivered_execution_id IS NULL' })
 export class RunMessageEntity {
@@ -261,6 +277,18 @@ export class RunMessageEntity {
   /** Its place among the messages of its run, from 1. */
   @PrimaryColumn('integer', { primaryKeyConstraintName: 'run_messages_pkey' })
   sequence: number;
+
+  /** Its name in the API and in events. */
+  @Column('uuid')
+  id: string;
+
+  /** What it is about; null where its sender did not say. */
+  @Column('text', { nullable: true })
+  subject: string | null;
+
+  /** The run whose agent sent it; null: `authorUid` did so itself. */
+  @Column('uuid', { name: 'sender_run_id', nullable: true })
+  senderRunId: string | null;
 
   /** Empty: the agent is to go on where it stopped. */
   @Column('text')
@@ -282,6 +310,10 @@ export class RunMessageEntity {
 
   @Column({ type: 'timestamptz', name: 'delivered_at', precision: 3, nullable: true })
   deliveredAt: Date | null;
+
+  /** When its agent asked for its text. */
+  @Column({ type: 'timestamptz', name: 'read_at', precision: 3, nullable: true })
+  readAt: Date | null;
 }
 
 /** One entry of a run's timeline; `sequence` orders those of all runs. */

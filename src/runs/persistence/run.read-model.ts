@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../kernel/persistence/database.js';
 import type { RunState } from '../domain/run-state.js';
+import { KEEPS_SESSION } from './run-transitions.js';
 import type { RunView, TimelineEventView } from '../domain/run-view.js';
 
 /** What a caller may see: their team's runs and their own, or, for a run's own agent, that run. */
@@ -14,15 +15,19 @@ export interface RunVisibility {
 export const RUN_COLUMNS = `
   r.id, r.title, r.state, d.prompt, d.agent_config, r.status_message, r.team_uid, r.owner_uid, r.creator_uid, r.executor_uid,
   r.source, r.worker_host, r.conversation_id, r.metadata, r.mode, r.interactive, r.parent_run_id, r.created_at, r.updated_at, r.started_at,
-  r.schedule_id, d.schedule_name, d.cron_schedule,
-  x.run_seconds, x.sandbox_running`;
+  r.schedule_id, d.schedule_name, d.cron_schedule, r.last_event_sequence,
+  x.run_seconds, x.sandbox_running, x.debug_until, x.debug_agent_active`;
 
 export const RUN_JOINS = `
   JOIN run_definitions d ON d.run_id = r.id
   CROSS JOIN LATERAL (
     SELECT extract(epoch FROM sum(coalesce(e.ended_at, now()) - e.started_at))::float8 AS run_seconds,
            coalesce(bool_or(e.ended_at IS NULL AND coalesce(e.claimed_at, e.lease_expires_at) IS NOT NULL), false)
-             AS sandbox_running
+             AS sandbox_running,
+           max(e.session_retained_until) FILTER (WHERE r.state = 'FAILED' AND ${KEEPS_SESSION}) AS debug_until,
+           coalesce(bool_or(CASE WHEN e.ended_at IS NULL AND e.session_retained_at IS NOT NULL THEN EXISTS (
+             SELECT 1 FROM run_messages m WHERE m.run_id = r.id AND m.delivered_execution_id = e.id
+                AND m.delivered_at >= e.session_retained_at) END), false) AS debug_agent_active
       FROM run_executions e WHERE e.run_id = r.id
   ) x`;
 

@@ -187,12 +187,11 @@ export class RunRepository {
     );
   }
 
-  /** The newest event's place in the order of all events. */
-  async latestSequence(database: Queryable, runId: string): Promise<number> {
-    const rows = await database.query<{ sequence: string | null }>(
-      'SELECT max(sequence) AS sequence FROM run_timeline_events WHERE run_id = $1',
-      [runId],
+  /** Remembers how far the run's agent has read the events that it follows. A number that was passed already changes nothing. */
+  async noteEventSequence(tx: Tx, runId: string, sequence: number): Promise<void> {
+    await tx.query(
+      'UPDATE runs SET last_event_sequence = $2 WHERE id = $1 AND coalesce(last_event_sequence, -1) < $2',
+      [runId, sequence],
     );
-    return Number(rows[0]?.sequence ?? 0);
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Queryable, Tx } from '../../kernel/persistence/database.js';
-import { FULL_TEAMS } from './run-transitions.js';
+import { FULL_TEAMS, TOUCHED } from './run-transitions.js';
 
 /** Runs that wait for the same workers. `workerHost` null: the hosted pool, whatever the team; else `teamUid` null: personal runs. */
 export interface WaitingGroup {
@@ -69,7 +69,7 @@ const explainWhere = (tx: Tx, which: string, message: string, parameters: unknow
             AND status_message->>'message' IS DISTINCT FROM reason
           ORDER BY available_at, id LIMIT ${String(BATCH)} FOR UPDATE OF r SKIP LOCKED
        ), explained AS (
-         UPDATE runs r SET status_message = jsonb_build_object('message', u.reason), updated_at = now()
+         UPDATE runs r SET status_message = jsonb_build_object('message', u.reason), ${TOUCHED}
            FROM unexplained u WHERE r.id = u.id RETURNING r.id, u.reason
        )
        INSERT INTO run_timeline_events (event_uuid, run_id, event_type, payload)
