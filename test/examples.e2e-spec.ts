@@ -38,7 +38,7 @@ const millwright = async (...args: string[]): Promise<{ code: number; stdout: st
 };
 
 const copyOf = async (example: string): Promise<string> => {
-  const copy = join(directory, example);
+  const copy = await mkdtemp(join(directory, `${example}-`));
   await cp(join('examples', example), copy, { recursive: true });
   return copy;
 };
@@ -68,7 +68,15 @@ describe('millwright validate', () => {
   });
 });
 
-describe.each<[example: string, secret: string, webhook: string, payload: object, sign: (secret: string, body: string) => Record<string, string>]>([
+describe.each<
+  [
+    example: string,
+    secret: string,
+    webhook: string,
+    payload: object,
+    sign: (secret: string, body: string) => Record<string, string>,
+  ]
+>([
   [
     'ci-failure-triage',
     'GITHUB_WEBHOOK_SECRET',
@@ -103,7 +111,9 @@ describe.each<[example: string, secret: string, webhook: string, payload: object
 
     const early = await millwright('apply', copy);
     expect(early.code).toBe(1);
-    expect(early.stderr).toMatch(new RegExp(`webhooks/${webhookName}\\.yaml:\\d+: secretName: must name a secret`));
+    expect(early.stderr).toMatch(
+      new RegExp(`webhooks/${webhookName}\\.yaml:\\d+: secretName: must name a secret`),
+    );
 
     await service.call('POST', '/v1/secrets', { name: secretName, value: secret, team: true });
     const dry = await millwright('apply', copy, '--dry-run');
@@ -134,7 +144,10 @@ describe.each<[example: string, secret: string, webhook: string, payload: object
     expect(delivered.status).toBe(202);
     const { delivery_id } = delivered.body as { delivery_id: string };
     const runId = await eventually(async () => {
-      const { body: delivery } = await service.call('GET', `/v1/webhooks/${webhookUid}/deliveries/${delivery_id}`);
+      const { body: delivery } = await service.call(
+        'GET',
+        `/v1/webhooks/${webhookUid}/deliveries/${delivery_id}`,
+      );
       return (delivery as { evaluations?: { run_id?: string }[] }).evaluations?.[0]?.run_id;
     });
     await service.reaches(runId, ['SUCCEEDED']);
