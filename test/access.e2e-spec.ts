@@ -149,6 +149,7 @@ beforeAll(async () => {
   set('/v1/secrets/{name}', 'A_SECRET');
   set('/v1/factories/{uid}', factory.uid);
   set('/v1/automations/{uid}', automation.uid);
+  set('/v1/schemas/{kind}', 'webhook');
   set('/v1/webhooks/{uid}', webhook.uid);
   set('/v1/webhooks/{uid}/deliveries/{deliveryId}', delivery_id);
 });
