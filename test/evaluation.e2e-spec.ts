@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { SweepPlans } from '../src/automations/application/sweep-plans.js';
 import { ObjectStorage } from '../src/kernel/storage/object-storage.js';
 import { buffer } from 'node:stream/consumers';
 import {
@@ -269,6 +270,30 @@ describe('deliveries that were queued', () => {
     ]);
     const { body: metrics } = await call(`${server.url}/metrics`, 'GET');
     expect(metrics).toMatch(/millwright_evaluation_failures_total\{step="match",consequence="given_up"\} 1/);
+  });
+});
+
+describe('what deliveries were held against', () => {
+  it('is forgotten with the last of them', async () => {
+    const factory = await insertFactory(server);
+    await createAutomation(server, factory, { a: [1] });
+    const delivery = await deliver(server, factory.webhook, {});
+    await evaluationsOf(server, factory.webhook.uid, delivery);
+    const plans = async (): Promise<number> => {
+      await server.app.get(SweepPlans).sweep();
+      const rows = await server.dataSource.query<object[]>(
+        'SELECT FROM evaluation_plans WHERE webhook_uid = $1',
+        [factory.webhook.uid],
+      );
+      return rows.length;
+    };
+    await server.dataSource.query(
+      `UPDATE evaluation_plans SET created_at = now() - interval '2 days' WHERE webhook_uid = $1`,
+      [factory.webhook.uid],
+    );
+    expect(await plans()).toBe(1);
+    await server.dataSource.query('DELETE FROM webhook_deliveries WHERE id = $1', [delivery]);
+    expect(await plans()).toBe(0);
   });
 });
 

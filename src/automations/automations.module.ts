@@ -23,6 +23,7 @@ import { ExportDefinition } from './application/export-definition.js';
 import { LaunchMatches } from './application/launch-matches.js';
 import { PrepareMatchRuns } from './application/prepare-match-runs.js';
 import { ReplaceAutomation } from './application/replace-automation.js';
+import { SweepPlans } from './application/sweep-plans.js';
 import { TestFilter } from './application/test-filter.js';
 import { AutomationRepository } from './persistence/automation.repository.js';
 import { FactoryAgentRepository } from './persistence/factory-agent.repository.js';
@@ -47,6 +48,7 @@ import { FactoryAgentRepository } from './persistence/factory-agent.repository.j
     LaunchMatches,
     PrepareMatchRuns,
     TestFilter,
+    SweepPlans,
     FactoryAgentRepository,
     ApplyAgents,
     ApplyAutomations,
