@@ -20,9 +20,9 @@ const POLL_MS = 1000;
 const LEASE_SECONDS = 30;
 /** Webhooks at a time. */
 const LANES = 8;
-/** Few: whatever comes for another webhook waits at most for the database, and not for a long transaction. */
-const DELIVERIES_PER_CLAIM = 16;
-const MATCHES_PER_CLAIM = 64;
+/** Few: what comes for another webhook shares the database and, for its file, the disk with no more than this. */
+const DELIVERIES_PER_CLAIM = 32;
+const MATCHES_PER_CLAIM = 16;
 
 /**
  * Makes runs of deliveries, outside of the request that brought them: the role `evaluator`.
