@@ -72,7 +72,7 @@ async function crashAt(statement: number, work: () => Promise<void>): Promise<bo
   }
   if (process.isDead) {
     await admin.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'millwright'`,
     );
     // The pool of the next process is new; this one has to notice.
