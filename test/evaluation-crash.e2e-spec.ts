@@ -71,9 +71,11 @@ async function crashAt(statement: number, work: () => Promise<void>): Promise<bo
     dataSource.createQueryRunner = create;
   }
   if (process.isDead) {
-    await admin.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'millwright'`,
+    const connections = `FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'millwright'`;
+    await admin.query(`SELECT pg_terminate_backend(pid) ${connections}`);
+    await eventually(async () =>
+      (await admin.query(`SELECT ${connections}`)).rows.length === 0 ? true : undefined,
     );
     // The pool of the next process is new; this one has to notice.
     await eventually(() =>
