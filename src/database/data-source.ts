@@ -70,6 +70,7 @@ import { RunEvents1763683200013 } from './migrations/1763683200013-run-events.js
 import { Artifacts1763683200014 } from './migrations/1763683200014-artifacts.js';
 import { Schedules1763683200015 } from './migrations/1763683200015-schedules.js';
 import { Automations1763683200016 } from './migrations/1763683200016-automations.js';
+import { RunUsage1763683200018 } from './migrations/1763683200018-run-usage.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -149,6 +150,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       Artifacts1763683200014,
       Schedules1763683200015,
       Automations1763683200016,
+      RunUsage1763683200018,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

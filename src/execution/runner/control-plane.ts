@@ -10,6 +10,7 @@ import type {
   SetUpFailureRequest,
   TranscriptFormat,
   WaitingMessage,
+  UsageReport,
 } from '../protocol/harness-support.js';
 import {
   parseConversationId,
@@ -163,6 +164,10 @@ export class ControlPlane {
 
   async heartbeat(): Promise<void> {
     await this.call('POST', 'harness-support/heartbeat', {});
+  }
+
+  async reportUsage(report: UsageReport): Promise<void> {
+    await this.call('POST', 'harness-support/usage', report);
   }
 
   async finishTask(request: FinishTaskRequest): Promise<void> {

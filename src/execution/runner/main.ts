@@ -7,15 +7,17 @@ import {
   leadsItsProcessGroup,
   relaunchAsGroupLeader,
 } from './process-group.js';
+import { killMarkedProcesses } from './process-mark.js';
 import { readRunnerEnvironment } from './runner-environment.js';
 
 /**
  * Exit statuses: 0 when the outcome was reported, or nobody waits for it any more; 1 when it could not be; 128 + n when
- * signal n stopped the runner. Whatever the status, the process group ends with this process.
+ * signal n stopped the runner. Whatever the status, the process group and what the agent has started elsewhere end with this process.
  */
 async function main(): Promise<number> {
   if (!leadsItsProcessGroup()) return relaunchAsGroupLeader();
   exitOnStopSignals();
+  process.once('exit', killMarkedProcesses);
   guardProcessGroup(process.pid);
   try {
     await executeRun(new ControlPlane(readRunnerEnvironment(), INITIAL_PATIENCE_MS), note);

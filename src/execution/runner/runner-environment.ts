@@ -1,3 +1,5 @@
+import { PROCESS_MARK } from './process-mark.js';
+
 /** What the worker tells the runner through its environment. */
 export interface RunnerEnvironment {
   /** Root of the control plane, ending with a slash: calls go to `v1/…` below it. */
@@ -14,7 +16,7 @@ export class RunnerEnvironmentError extends Error {}
 
 /** The environment of the agent's commands: the runner's own, and what was set up for the run, its secrets among it. */
 export function agentEnvironment(added: Record<string, string>): NodeJS.ProcessEnv {
-  return { ...process.env, ...added };
+  return { ...process.env, ...added, [PROCESS_MARK.name]: PROCESS_MARK.value };
 }
 
 /** This file is the runner's only reader of `process.env`. */
