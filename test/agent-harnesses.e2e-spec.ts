@@ -106,6 +106,22 @@ describe.each(AGENTS)('a run of the harness $type', ({ type, fixture, home: home
     expect(lines.at(-1)).toContain('\\"and again\\"'.replaceAll('\\', ''));
   });
 
+  it('goes on with what was said meanwhile, in the same session, and counts both', async () => {
+    const run = await perform(type, 'say hi', { waiting: [{ message_id: 'a', message: 'and again' }] });
+
+    expect(run.finished).toMatchObject({ success: true });
+    const [before, after] = await cliCalls(home);
+    expect(after).toMatchObject({ prompt: 'and again', cwd: before?.cwd });
+    expect(after?.earlier).toContain('"prompt":"say hi"');
+    // The recorded streams of both turns are the same: a cumulative counter stands still.
+    expect(run.usage?.total_tokens).toBe(type === 'codex' ? tokens : 2 * tokens);
+  });
+
+  it('is done when the agent has said so, also when that does not end', async () => {
+    const run = await perform(type, 'fake:linger');
+    expect(run.finished).toMatchObject({ success: true });
+  }, 30_000);
+
   it('reports what was used of the model', async () => {
     const run = await perform(type, 'say hi');
     expect(run.usage).toMatchObject({ total_tokens: tokens });
@@ -181,6 +197,22 @@ describe.each(AGENTS)('a run of the harness $type', ({ type, fixture, home: home
       category: 'integration_not_configured',
       message: expect.stringContaining(`no "${type}" in its PATH. Install it there (npm install --global @`),
     });
+  });
+});
+
+describe('a follow-up to a run of the harness claude that is at work', () => {
+  it('reaches the agent in the midst of its turn', async () => {
+    const run = assign('claude', 'fake:listen');
+    await server.untilFollowed(run);
+    run.waiting = [{ message_id: 'a', message: 'one more thing' }];
+    server.announce(run, 'new_message');
+    await server.untilClosed(run);
+
+    expect(run.finished).toEqual({ success: true, summary: 'All done: fake-ok' });
+    expect(run.delivered).toEqual(['a']);
+    expect(await readFile(join(home, 'heard.txt'), 'utf8')).toBe('one more thing');
+    expect(await cliCalls(home)).toHaveLength(1);
+    expect(run.usage?.total_tokens).toBe(42);
   });
 });
 

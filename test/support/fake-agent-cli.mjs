@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const [name, ...args] = process.argv.slice(2);
@@ -58,8 +59,8 @@ function geminiChats() {
 }
 
 const kind = KINDS[name];
-const input = name === 'claude' ? await firstLine() : await everything();
-const prompt = kind.prompt(input);
+const input = name === 'claude' ? lineReader() : { next: everything };
+const prompt = kind.prompt(await input.next());
 const id = kind.id();
 const file = kind.file(id);
 const earlier = kind.resumes() ? readFileSync(file, 'utf8') : '';
@@ -103,6 +104,15 @@ switch (told) {
     process.stdout.write(`{"type":"user","padding":"${'x'.repeat(17 * 1024 * 1024)}"}\n`);
     print(lines);
     break;
+  case 'listen': {
+    // As the CLI does: the message is told again when it is taken, and one result answers both.
+    print(lines.slice(0, -1));
+    const message = JSON.parse(await input.next()).message.content;
+    print([JSON.stringify({ type: 'user', message: { role: 'user', content: message }, isReplay: true })]);
+    writeFileSync(join(HOME, 'heard.txt'), message);
+    print(lines.slice(-1));
+    break;
+  }
   case 'linger':
     print(lines);
     process.on('SIGTERM', () => undefined);
@@ -127,8 +137,9 @@ async function hang() {
   await sleep(600_000);
 }
 
-async function firstLine() {
-  for await (const chunk of process.stdin) return String(chunk).split('\n')[0];
+function lineReader() {
+  const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+  return { next: async () => (await lines.next()).value };
 }
 
 async function everything() {

@@ -90,9 +90,9 @@ export class Conversation {
   private async tellWhatComes(turn: HarnessTurn): Promise<void> {
     const { tell } = turn;
     if (tell === undefined) return;
-    let ended = false;
+    const ended = new AbortController();
     const end = (): void => {
-      ended = true;
+      ended.abort();
       this.assignment.inbox.ring();
     };
     turn.outcome.then(end, end);
@@ -100,7 +100,7 @@ export class Conversation {
       await this.waitForMessages();
       // Both may have rung.
       await afterThis();
-      if (ended) return;
+      if (ended.signal.aborted) return;
       try {
         const message = await this.takeMessages();
         if (message !== undefined && !tell(message)) this.untold = message;

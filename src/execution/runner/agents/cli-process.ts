@@ -9,7 +9,7 @@ const MIB = 1024 * 1024;
 const LINE_CAP_BYTES = 16 * MIB;
 const ERROR_OUTPUT_CAP_BYTES = 16 * 1024;
 /** How long a CLI that has said how its turn went may take to end. */
-const LEAVE_MS = 10 * SECOND;
+const LEAVE_MS = 5 * SECOND;
 
 export interface CliCommand {
   command: string;
@@ -85,7 +85,7 @@ export class CliProcess {
     this.child.stdin.end();
   }
 
-  /** It has nothing more to do: it gets ten seconds to end. */
+  /** It has nothing more to do: it gets five seconds to end. */
   leave(): void {
     this.endInput();
     if (this.leaving) return;
