@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,6 +11,7 @@ import { cliCalls, installFakeAgentClis } from './support/fake-agent-clis.js';
 import { FakeControlPlane, type FakeRun } from './support/fake-control-plane.js';
 
 const RUNNER = join(import.meta.dirname, '../dist/execution/runner/main.js');
+const COMMAND = join(import.meta.dirname, '../bin/millwright-runner.mjs');
 const FIXTURES = join(import.meta.dirname, 'fixtures');
 const PATH = process.env['PATH'] ?? '/usr/bin:/bin';
 const SECRET = 'deploy-key-"quoted"-4711';
@@ -213,6 +215,46 @@ describe('a follow-up to a run of the harness claude that is at work', () => {
     expect(await readFile(join(home, 'heard.txt'), 'utf8')).toBe('one more thing');
     expect(await cliCalls(home)).toHaveLength(1);
     expect(run.usage?.total_tokens).toBe(42);
+  });
+});
+
+describe('the command millwright-runner', () => {
+  const start = (run: FakeRun, ...args: string[]): Promise<[number | null, string]> => {
+    const child = spawn(COMMAND, args, {
+      cwd: home,
+      env: {
+        PATH: `${bin}:${PATH}`,
+        HOME: home,
+        OZ_RUN_ID: run.id,
+        WARP_API_KEY: `wk-${run.id}`,
+        WARP_WORKLOAD_TOKEN: run.executionId,
+      },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let words = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (words += text));
+    return new Promise((resolve) => child.once('close', (code) => resolve([code, words])));
+  };
+
+  it('executes a run with the arguments of published workers', async () => {
+    const run = server.addRun({ prompt: 'say hi', harness: { type: 'codex', model_id: '' } });
+    const flags = `agent run --task-id ${run.id} --sandboxed --server-root-url ${server.url} --idle-on-complete 45m`;
+
+    expect(await start(run, ...flags.split(' '))).toEqual([0, '']);
+    expect(run.finished).toMatchObject({ success: true });
+  });
+
+  it('reports for an agent', async () => {
+    const run = server.addRun({ prompt: '' });
+    const address = ['--server-root-url', server.url];
+
+    expect(await start(run, 'harness-support', 'ping', ...address)).toEqual([0, '']);
+    const finish = ['harness-support', 'finish-task', '--status', 'failure', '--summary', 'no luck'];
+    expect(await start(run, ...finish, ...address)).toEqual([0, '']);
+    expect(run.finished).toEqual({ success: false, summary: 'no luck' });
+    run.refuseWith = 400;
+    const [code, words] = await start(run, 'harness-support', 'report-shutdown', ...address);
+    expect([code, words]).toEqual([1, expect.stringContaining('answered 400')]);
   });
 });
 

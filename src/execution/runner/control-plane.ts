@@ -183,6 +183,11 @@ export class ControlPlane {
     await this.call('POST', 'harness-support/report-shutdown', request);
   }
 
+  /** One of the calls that agents make for themselves. */
+  async report(name: string, body: object): Promise<void> {
+    await this.call('POST', `harness-support/${name}`, body);
+  }
+
   private async callForJson(method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> {
     const answer = await this.call(method, path, body);
     try {

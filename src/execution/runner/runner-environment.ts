@@ -1,3 +1,4 @@
+import type { Addresses } from './command-line.js';
 import { PROCESS_MARK } from './process-mark.js';
 
 /** What the worker tells the runner through its environment. */
@@ -19,8 +20,20 @@ export function agentEnvironment(added: Record<string, string>): NodeJS.ProcessE
   return { ...process.env, ...added, [PROCESS_MARK.name]: PROCESS_MARK.value };
 }
 
-/** This file is the runner's only reader of `process.env`. */
-export function readRunnerEnvironment(source: NodeJS.ProcessEnv = process.env): RunnerEnvironment {
+/**
+ * This file is the runner's only reader of `process.env`.
+ *
+ * @param addresses what was given as arguments instead
+ */
+export function readRunnerEnvironment(
+  environment: NodeJS.ProcessEnv = process.env,
+  { rootUrl, runId }: Addresses = {},
+): RunnerEnvironment {
+  const source = {
+    ...environment,
+    ...(rootUrl !== undefined && { WARP_SERVER_ROOT_URL: rootUrl }),
+    ...(runId !== undefined && { OZ_RUN_ID: runId }),
+  };
   return {
     rootUrl: httpUrl(source, 'WARP_SERVER_ROOT_URL'),
     runId: required(source, 'OZ_RUN_ID'),
