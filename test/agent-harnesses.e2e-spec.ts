@@ -124,6 +124,17 @@ describe.each(AGENTS)('a run of the harness $type', ({ type, fixture, home: home
     expect(run.finished).toMatchObject({ success: true });
   }, 30_000);
 
+  it('reports the pull request that it has made', async () => {
+    const run = await perform(type, 'fake:pull-request');
+    expect(run.artifacts).toEqual([
+      {
+        artifact_type: 'PULL_REQUEST',
+        data: { url: 'https://github.example/acme/shop/pull/7', branch: 'fix-checkout' },
+      },
+    ]);
+    expect(run.finished).toMatchObject({ success: true });
+  });
+
   it('reports what was used of the model', async () => {
     const run = await perform(type, 'say hi');
     expect(run.usage).toMatchObject({ total_tokens: tokens });

@@ -1,6 +1,6 @@
 // Stands in for an agent CLI, by its first argument: replays a recorded stream, and keeps a session where the CLI keeps its own.
 // What the prompt says after "fake:" changes its behaviour. Every start is noted in $HOME/calls.jsonl.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -113,6 +113,11 @@ switch (told) {
     print(lines.slice(-1));
     break;
   }
+  case 'pull-request':
+    execFileSync('git', ['init', '--quiet', '--initial-branch', 'fix-checkout', 'shop']);
+    execFileSync('git', ['-C', 'shop', 'remote', 'add', 'origin', 'https://github.example/acme/shop']);
+    print(lines.map((line) => line.replaceAll('fake-ok', 'https://github.example/acme/shop/pull/7')));
+    break;
   case 'linger':
     print(lines);
     process.on('SIGTERM', () => undefined);

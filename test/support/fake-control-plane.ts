@@ -35,6 +35,7 @@ export interface FakeRun {
   /** Ids of messages, in the order of the reports. */
   delivered: string[];
   transcript: string;
+  artifacts: unknown[];
   usage?: UsageReport;
   finished?: FinishTaskRequest;
   shutdown?: ReportShutdownRequest;
@@ -116,6 +117,7 @@ export class FakeControlPlane {
       calls: [],
       heartbeats: 0,
       delivered: [],
+      artifacts: [],
       transcript: '',
       ...run,
     };
@@ -266,6 +268,9 @@ export class FakeControlPlane {
           status: 200,
           body: { url: `${this.url}/uploads/${run.id}`, method: 'PUT', headers: null, fields: null },
         };
+      case 'harness-support/report-artifact':
+        run.artifacts.push(JSON.parse(bytes.toString()));
+        return { status: 200, body: { artifact_uid: randomUUID() } };
       case 'harness-support/usage':
         run.usage = JSON.parse(bytes.toString()) as UsageReport;
         return { status: 200, body: {} };

@@ -4,6 +4,7 @@ import type { ExecutionView, ResolvedPrompt } from '../protocol/harness-support.
 import { ExecutionOverError, type ControlPlane } from './control-plane.js';
 import type { Harness, HarnessOutcome, HarnessTurn } from './harness.js';
 import type { Inbox } from './inbox.js';
+import { pullRequestsIn } from './pull-requests.js';
 import type { SecretMask } from './secret-mask.js';
 import { TranscriptSaver } from './transcript-saver.js';
 
@@ -57,6 +58,7 @@ export class Conversation {
     await telling;
     await this.saveLast(saver);
     await this.reportUsage(turn.usage);
+    if (outcome.kind === 'finished') await this.reportPullRequests(outcome.summary);
     this.opened = { id, earlier: await turn.transcript.bytes() };
     return outcome;
   }
@@ -117,6 +119,18 @@ export class Conversation {
     } catch (error) {
       if (error instanceof ExecutionOverError) throw error;
       this.assignment.note(`The transcript could not be saved: ${messageOf(error)}`);
+    }
+  }
+
+  /** The same of a pull request that nobody takes note of. */
+  private async reportPullRequests(summary: string): Promise<void> {
+    try {
+      for (const data of await pullRequestsIn(summary)) {
+        await this.assignment.controlPlane.report('report-artifact', { artifact_type: 'PULL_REQUEST', data });
+      }
+    } catch (error) {
+      if (error instanceof ExecutionOverError && error.status === 409) throw error;
+      this.assignment.note(`A pull request could not be reported: ${messageOf(error)}`);
     }
   }
 
