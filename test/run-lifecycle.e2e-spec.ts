@@ -130,6 +130,7 @@ describe('a run', () => {
       harness: { type: 'oz', model_id: 'script' },
       attachments: [],
       heartbeat_seconds: 30,
+      stall_minutes: 30,
     });
     expect((await runner.begin()).status).toBe(200);
     expect(await runs.read(runId)).toMatchObject({ state: 'INPROGRESS', started_at: expect.any(String) });

@@ -50,6 +50,8 @@ export abstract class AppConfig {
   abstract readonly leaseSeconds: number;
   /** How long one execution may take. */
   abstract readonly maxRunMinutes: number;
+  /** How long an agent may say nothing; 0 = for ever. */
+  abstract readonly stallMinutes: number;
   /** How long a stop waits for the runs of the built-in worker before it ends them. */
   abstract readonly drainSeconds: number;
   /** Agent identities of a team that may be used; 0 = any number. */

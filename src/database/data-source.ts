@@ -76,6 +76,7 @@ import { Artifacts1763683200014 } from './migrations/1763683200014-artifacts.js'
 import { Schedules1763683200015 } from './migrations/1763683200015-schedules.js';
 import { Automations1763683200016 } from './migrations/1763683200016-automations.js';
 import { Scores1763683200017 } from './migrations/1763683200017-scores.js';
+import { RunUsage1763683200018 } from './migrations/1763683200018-run-usage.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -159,6 +160,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       Schedules1763683200015,
       Automations1763683200016,
       Scores1763683200017,
+      RunUsage1763683200018,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

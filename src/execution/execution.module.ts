@@ -16,6 +16,7 @@ import { KeepTranscript } from './application/keep-transcript.js';
 import { ReceiveWorkerMessage } from './application/receive-worker-message.js';
 import { ReadExecution } from './application/read-execution.js';
 import { ReportArtifacts } from './application/report-artifacts.js';
+import { ReportUsage } from './application/report-usage.js';
 import { ReportExecution } from './application/report-execution.js';
 import { SweepExecutions } from './application/sweep-executions.js';
 import { WorkerConnections } from './application/worker-connections.js';
@@ -41,6 +42,7 @@ import { WorkerConnectionRepository } from './persistence/worker-connection.repo
     KeepTranscript,
     ReportExecution,
     ReportArtifacts,
+    ReportUsage,
   ],
 })
 export class ExecutionModule implements OnModuleInit {

@@ -7,6 +7,7 @@ import type {
   ExecutionView,
   FinishTaskRequest,
   ReportShutdownRequest,
+  UsageReport,
 } from '../../src/execution/protocol/harness-support.js';
 import type { ScriptTranscriptLine } from '../../src/execution/protocol/script-transcript.js';
 import type { ServerMessage, WorkerMessage } from '../../src/execution/protocol/worker-messages.js';
@@ -18,6 +19,8 @@ export interface FakeRun {
   prompt: string;
   harness: ExecutionView['harness'];
   heartbeatSeconds: number;
+  stallMinutes: number;
+  secrets: Record<string, string>;
   conversationId: string;
   /** The conversation was there before the run. */
   continues: boolean;
@@ -32,6 +35,8 @@ export interface FakeRun {
   /** Ids of messages, in the order of the reports. */
   delivered: string[];
   transcript: string;
+  artifacts: unknown[];
+  usage?: UsageReport;
   finished?: FinishTaskRequest;
   shutdown?: ReportShutdownRequest;
 }
@@ -104,12 +109,15 @@ export class FakeControlPlane {
       executionId: randomUUID(),
       harness: { type: 'oz', model_id: 'script' },
       heartbeatSeconds: 30,
+      stallMinutes: 0,
+      secrets: {},
       conversationId: randomUUID(),
       continues: false,
       waiting: [],
       calls: [],
       heartbeats: 0,
       delivered: [],
+      artifacts: [],
       transcript: '',
       ...run,
     };
@@ -260,6 +268,12 @@ export class FakeControlPlane {
           status: 200,
           body: { url: `${this.url}/uploads/${run.id}`, method: 'PUT', headers: null, fields: null },
         };
+      case 'harness-support/report-artifact':
+        run.artifacts.push(JSON.parse(bytes.toString()));
+        return { status: 200, body: { artifact_uid: randomUUID() } };
+      case 'harness-support/usage':
+        run.usage = JSON.parse(bytes.toString()) as UsageReport;
+        return { status: 200, body: {} };
       case 'harness-support/finish-task':
         run.finished = JSON.parse(bytes.toString()) as FinishTaskRequest;
         return { status: 200, body: {} };
@@ -294,10 +308,11 @@ function viewOf(run: FakeRun): ExecutionView {
     execution_id: run.executionId,
     conversation_id: run.continues ? run.conversationId : undefined,
     harness: run.harness,
-    secrets: {},
+    secrets: run.secrets,
     missing_secrets: [],
     environment_missing: false,
     attachments: [],
     heartbeat_seconds: run.heartbeatSeconds,
+    stall_minutes: run.stallMinutes,
   };
 }

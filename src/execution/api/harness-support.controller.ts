@@ -21,6 +21,7 @@ import { ExecutionLease } from '../application/execution-lease.js';
 import { HandOverMessages } from '../application/hand-over-messages.js';
 import { KeepTranscript } from '../application/keep-transcript.js';
 import { ReportExecution } from '../application/report-execution.js';
+import { ReportUsage } from '../application/report-usage.js';
 import { ExecutionHeaderGuard } from './execution-header.guard.js';
 import {
   DeliveredMessagesDto,
@@ -37,6 +38,7 @@ import {
   TranscriptRequestDto,
   UploadTargetDto,
   WaitingMessagesDto,
+  UsageReportDto,
 } from './harness-support.dto.js';
 
 /** What the agent of an execution calls, with the run's own key. */
@@ -55,6 +57,7 @@ export class HarnessSupportController {
     private readonly messages: HandOverMessages,
     private readonly transcripts: KeepTranscript,
     private readonly report: ReportExecution,
+    private readonly usage: ReportUsage,
     private readonly config: AppConfig,
   ) {}
 
@@ -170,6 +173,18 @@ export class HarnessSupportController {
   ): Promise<UploadTargetDto> {
     const origin = callerOrigin(request, this.config.publicUrl);
     return this.transactor.run((tx) => this.transcripts.target(tx, execution, body.conversation_id, origin));
+  }
+
+  @Post('usage')
+  @HttpCode(204)
+  @RequirePermission('execution:report')
+  @ApiOperation({
+    operationId: 'reportUsage',
+    summary: 'Report what the execution has used of models so far; the last report counts',
+  })
+  @ApiNoContentResponse({ description: 'Taken note of' })
+  reportUsage(@CurrentExecution() execution: RunCaller, @Body() report: UsageReportDto): Promise<void> {
+    return this.transactor.run((tx) => this.usage.execute(tx, execution, report));
   }
 
   @Post('finish-task')

@@ -9,6 +9,7 @@ import {
   IsInt,
   IsISO8601,
   IsNotEmpty,
+  IsNumber,
   IsObject,
   IsOptional,
   IsRFC3339,
@@ -34,6 +35,7 @@ import {
   type UploadTarget,
   type WaitingMessages,
   type WaitingMessage as WaitingMessageView,
+  type UsageReport,
 } from '../protocol/harness-support.js';
 
 const MAX_SUMMARY = 100_000;
@@ -174,6 +176,12 @@ export class ExecutionViewDto implements ExecutionView {
    * @example 30
    */
   heartbeat_seconds: number;
+
+  /**
+   * An agent that says nothing for this many minutes is ended; 0 = never.
+   * @example 30
+   */
+  stall_minutes: number;
 }
 
 /** A request without fields. */
@@ -352,6 +360,29 @@ export class UploadTargetDto implements UploadTarget {
   /** Fields of a multipart form to send; null: the body is the bytes themselves. */
   @ApiProperty({ type: 'array', items: { type: 'object' }, nullable: true, example: null })
   fields: null;
+}
+
+/** What an execution has used of models so far, in all. */
+@TolerateUnknownFields()
+export class UsageReportDto implements UsageReport {
+  /**
+   * Tokens of every kind: input, cached input, output.
+   * @example 48211
+   */
+  @IsInt()
+  @Min(0)
+  @Max(Number.MAX_SAFE_INTEGER)
+  total_tokens: number;
+
+  /**
+   * In US dollars, where the agent tells it.
+   * @example 0.4311
+   */
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(10_000_000)
+  cost_usd?: number;
 }
 
 /** The outcome as the agent sees it. */

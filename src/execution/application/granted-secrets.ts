@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Secrets } from '../../catalog/index.js';
 import { AgentIdentities } from '../../identities/index.js';
 import { Database } from '../../kernel/persistence/database.js';
+import { authVariable } from '../domain/auth-variable.js';
 import type { ExecutionFacts } from '../../runs/index.js';
 
 /**
@@ -20,12 +21,18 @@ export class GrantedSecrets {
   async of({
     teamUid,
     executorUid,
+    agentConfig,
   }: ExecutionFacts): Promise<{ values: Record<string, string>; missing: string[] }> {
     if (teamUid === undefined) return { values: {}, missing: [] };
     const agent = await this.agents.find(this.database, teamUid, executorUid);
     if (agent === undefined) return { values: {}, missing: [] };
     const ofHarness = Object.values<string | undefined>({ ...agent.harnessAuthSecrets });
     const names = [...agent.secrets, ...ofHarness].filter((name) => name !== undefined);
-    return this.secrets.values(this.database, teamUid, [...new Set(names)]);
+    const { values, missing } = await this.secrets.values(this.database, teamUid, [...new Set(names)]);
+    const auth = authVariable(agentConfig.harness?.type, agent.harnessAuthSecrets);
+    if (auth === undefined) return { values, missing };
+    const credential = values[auth.secret];
+    if (credential === undefined) return { values, missing };
+    return { values: { [auth.variable]: credential, ...values }, missing };
   }
 }

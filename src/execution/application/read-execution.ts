@@ -45,6 +45,7 @@ export class ReadExecution {
       environment_missing: environment === 'missing',
       attachments: await this.setting.files(execution.runId, origin),
       heartbeat_seconds: Math.min(MAX_HEARTBEAT_SECONDS, this.config.leaseSeconds / HEARTBEATS_PER_LEASE),
+      stall_minutes: this.config.stallMinutes,
     };
   }
 }

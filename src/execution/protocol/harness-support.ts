@@ -33,6 +33,8 @@ export interface ExecutionView {
   attachments: { attachment_id: string; file_name: string; mime_type: string; download_url: string }[];
   /** How often `POST harness-support/heartbeat` is due; three missed ones lose the lease. */
   heartbeat_seconds: number;
+  /** An agent that says nothing for this long is ended; 0 = never. */
+  stall_minutes: number;
 }
 
 /** `POST harness-support/resolve-prompt`: the texts for the agent, sent as resumption, context and prompt, a blank line between. */
@@ -89,6 +91,14 @@ export interface UploadTarget {
         value: { kind: 'static'; value: string } | { kind: 'content_crc32c' } | { kind: 'content_data' };
       }[]
     | null;
+}
+
+/** `POST harness-support/usage`: what the execution has used of models so far, in all; the last report counts. */
+export interface UsageReport {
+  /** Of every kind: input, cached input, output. */
+  total_tokens: number;
+  /** In US dollars, where the agent tells it. */
+  cost_usd?: number;
 }
 
 /** `POST harness-support/finish-task`: the run's outcome, as the agent sees it. */

@@ -6,6 +6,7 @@ const VIEW = {
   execution_id: 'e',
   harness: { type: 'oz', model_id: 'script' },
   heartbeat_seconds: 30,
+  stall_minutes: 30,
 };
 
 describe('parseExecutionView', () => {

@@ -30,6 +30,7 @@ export function parseExecutionView(answer: unknown): ExecutionView {
     environment_missing: view['environment_missing'] === true,
     attachments: list(view['attachments']).map(parseAttachment),
     heartbeat_seconds: heartbeatSeconds,
+    stall_minutes: typeof view['stall_minutes'] === 'number' ? view['stall_minutes'] : 0,
   };
 }
 

@@ -10,6 +10,7 @@ import type {
   SetUpFailureRequest,
   TranscriptFormat,
   WaitingMessage,
+  UsageReport,
 } from '../protocol/harness-support.js';
 import {
   parseConversationId,
@@ -165,6 +166,10 @@ export class ControlPlane {
     await this.call('POST', 'harness-support/heartbeat', {});
   }
 
+  async reportUsage(report: UsageReport): Promise<void> {
+    await this.call('POST', 'harness-support/usage', report);
+  }
+
   async finishTask(request: FinishTaskRequest): Promise<void> {
     await this.call('POST', 'harness-support/finish-task', request);
   }
@@ -176,6 +181,11 @@ export class ControlPlane {
 
   async reportShutdown(request: ReportShutdownRequest): Promise<void> {
     await this.call('POST', 'harness-support/report-shutdown', request);
+  }
+
+  /** One of the calls that agents make for themselves. */
+  async report(name: string, body: object): Promise<void> {
+    await this.call('POST', `harness-support/${name}`, body);
   }
 
   private async callForJson(method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> {

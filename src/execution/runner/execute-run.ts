@@ -1,22 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ExecutionView, ResolvedPrompt } from '../protocol/harness-support.js';
+import type { ExecutionView } from '../protocol/harness-support.js';
 import { ExecutionOverError, type ControlPlane } from './control-plane.js';
-import type { Harness, HarnessOutcome } from './harness.js';
+import { type Agent, type Assignment, Conversation, messageOf, type Note } from './conversation.js';
+import type { HarnessOutcome } from './harness.js';
 import { Inbox } from './inbox.js';
 import { patienceMs } from './patience.js';
 import { GaveUpError } from './retry.js';
 import { SecretMask } from './secret-mask.js';
 import { selectHarness } from './select-harness.js';
 import { setUpSecrets, setUpWorkspace } from './set-up-workspace.js';
-import { TranscriptSaver } from './transcript-saver.js';
 import { watchRun } from './watch-run.js';
-
-/** The safety net behind the events. */
-const MESSAGE_POLL_MS = 5_000;
-
-/** Takes the runner's notes for whoever reads the worker's log. */
-export type Note = (text: string) => void;
 
 /**
  * Executes the run that the control plane knows its caller by, and reports its outcome.
@@ -33,14 +27,6 @@ export async function executeRun(controlPlane: ControlPlane, note: Note): Promis
     beat(patient, view.heartbeat_seconds),
     watchRun(patient, inbox),
   ]);
-}
-
-/** What the steps of an execution have in common. */
-interface Assignment {
-  view: ExecutionView;
-  controlPlane: ControlPlane;
-  inbox: Inbox;
-  note: Note;
 }
 
 /** How it went: the agent's outcome, or why it could not begin and how whoever debugs that can go on in the session. */
@@ -110,7 +96,8 @@ async function perform(assignment: Assignment): Promise<Performance> {
       break;
   }
   const mask = new SecretMask(setUpSecrets(view));
-  const setUp = await setUpWorkspace(view, controlPlane);
+  const ofHarness = await selection.harness.prepare(view.secrets);
+  const setUp = await setUpWorkspace(view, ofHarness, controlPlane);
   const agent = { harness: selection.harness, environment: setUp.environment, mask };
   switch (setUp.kind) {
     case 'failed':
@@ -122,13 +109,6 @@ async function perform(assignment: Assignment): Promise<Performance> {
     case 'ready':
       return converse(assignment, agent, setUp.context);
   }
-}
-
-/** The agent program, and what it works with in every turn. */
-interface Agent {
-  harness: Harness;
-  environment: Record<string, string>;
-  mask: SecretMask;
 }
 
 async function reportStarted(view: ExecutionView, controlPlane: ControlPlane): Promise<void> {
@@ -148,66 +128,21 @@ async function converse(
 ): Promise<HarnessOutcome> {
   const resolved = await assignment.controlPlane.resolvePrompt();
   let prompt = { ...resolved, context: [context, resolved.context].filter(Boolean).join('\n\n') };
-  const takeTurn = await openConversation(assignment, agent);
+  const conversation = new Conversation(assignment, agent);
   for (;;) {
-    const outcome = await takeTurn(prompt);
-    const next = outcome.kind === 'finished' ? await takeMessages(assignment.controlPlane) : undefined;
+    const outcome = await conversation.takeTurn(prompt);
+    const next = outcome.kind === 'finished' ? await conversation.takeMessages() : undefined;
     if (next === undefined) return outcome;
-    prompt = { ...prompt, prompt: next, resumption_prompt: undefined };
+    prompt = { ...prompt, prompt: next, context: '', resumption_prompt: undefined };
   }
 }
 
 /** Carries out what people who debug the failed set-up ask for, in the session as it is, until the time is over. */
 async function debug(assignment: Assignment, agent: Agent, until: Date): Promise<void> {
-  let takeTurn: Awaited<ReturnType<typeof openConversation>> | undefined;
+  const conversation = new Conversation(assignment, agent);
   for (let leftMs = 1; leftMs > 0; leftMs = until.getTime() - Date.now()) {
-    const message = await takeMessages(assignment.controlPlane);
-    if (message === undefined) {
-      await assignment.inbox.wait(Math.min(leftMs, MESSAGE_POLL_MS));
-    } else {
-      takeTurn ??= await openConversation(assignment, agent);
-      await takeTurn({ prompt: message });
-    }
+    const message = await conversation.takeMessages();
+    if (message === undefined) await conversation.waitForMessages(leftMs);
+    else await conversation.takeTurn({ prompt: message });
   }
-}
-
-/** What the agent is told next; undefined when nothing waits. From here on it is this execution's: should it die, the run tells. */
-async function takeMessages(controlPlane: ControlPlane): Promise<string | undefined> {
-  const messages = await controlPlane.waitingMessages();
-  if (messages.length === 0) return undefined;
-  await controlPlane.deliverMessages(messages.map(({ message_id: id }) => id));
-  return messages.map(({ message }) => message).join('\n\n');
-}
-
-/** Takes a turn in the run's conversation, after those that were there before. */
-async function openConversation(
-  { view, controlPlane, note }: Assignment,
-  { harness, environment, mask }: Agent,
-): Promise<(prompt: ResolvedPrompt) => Promise<HarnessOutcome>> {
-  const conversationId = await controlPlane.openConversation(harness.transcriptFormat);
-  // A save replaces what is stored, so a continued conversation is carried along.
-  const continues = view.conversation_id === conversationId;
-  let earlier = continues ? await controlPlane.earlierTranscript() : undefined;
-  return async (prompt) => {
-    const { transcript, outcome } = harness.startTurn({ prompt, earlier, environment, mask });
-    const saver = new TranscriptSaver(controlPlane.withPatience(0), controlPlane, conversationId, transcript);
-    const result = await saver.saveDuring(outcome);
-    await saveLast(saver, note);
-    earlier = transcript.bytes();
-    return result;
-  };
-}
-
-/** An outcome without its transcript is worth more than none. */
-async function saveLast(saver: TranscriptSaver, note: Note): Promise<void> {
-  try {
-    await saver.saveFinally();
-  } catch (error) {
-    if (error instanceof ExecutionOverError) throw error;
-    note(`The transcript could not be saved: ${messageOf(error)}`);
-  }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,15 +1,25 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
+import { PROCESS_MARK } from './process-mark.js';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const MAX_GUARD_STARTS = 3;
 
 /**
  * Reads a pipe whose only writing end is in the process that started it, so the read ends when that process is gone,
- * whatever ended it; by then its exit status is set, and the kill cannot change it.
+ * whatever ended it; by then its exit status is set, and the kill cannot change it. First the group goes, then what bears the mark:
+ * in rounds, because it may be starting more.
  */
-const GUARD_SCRIPT = `trap '' HUP INT TERM; while read -r _; do :; done; kill -s KILL -- "-$1"`;
+const GUARD_SCRIPT = `
+trap '' HUP INT TERM
+while read -r _; do :; done
+kill -s KILL -- "-$1"
+round=0
+while files=$(grep -l -s -e "$2" /proc/[0-9]*/environ); [ -n "$files" ] && [ "$round" -lt 20 ]; do
+  for file in $files; do pid="\${file#/proc/}"; kill -s KILL "\${pid%/environ}"; done
+  round=$((round + 1))
+done`;
 
 /** A group with our id exists only if we created it: ids of living groups are not given to new processes. */
 export function leadsItsProcessGroup(): boolean {
@@ -23,17 +33,22 @@ export function leadsItsProcessGroup(): boolean {
 }
 
 /**
- * Makes the process group die with this process: workers that know only their direct child kill no more than that, and
- * commands of the agent may have left background processes.
+ * Makes the process group die with this process, and what bears its mark: workers that know only their direct child kill no more than
+ * that, and commands of the agent may have left background processes.
  *
- * A command that kills the guard by name only has it started again. Processes that left the group (`setsid`, `set -m`)
- * are out of reach.
+ * A command that kills the guard by name only has it started again. The guard is in no group that anybody kills. Out of reach is what
+ * left the group (`setsid`, `set -m`) and cleared its environment too, or where the system does not tell it.
  */
 export function guardProcessGroup(groupId: number, starts = 1): void {
-  const guard = spawn('/bin/sh', ['-c', GUARD_SCRIPT, 'millwright-group-guard', String(groupId)], {
-    cwd: '/',
-    stdio: ['pipe', 'ignore', 'ignore'],
-  });
+  const guard = spawn(
+    '/bin/sh',
+    ['-c', GUARD_SCRIPT, 'millwright-group-guard', String(groupId), PROCESS_MARK.value],
+    {
+      cwd: '/',
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    },
+  );
   const restart = (): void => {
     if (starts < MAX_GUARD_STARTS) guardProcessGroup(groupId, starts + 1);
     else process.stderr.write('The guard of the process group cannot be kept running.\n');

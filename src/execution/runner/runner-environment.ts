@@ -1,3 +1,6 @@
+import type { Addresses } from './command-line.js';
+import { PROCESS_MARK } from './process-mark.js';
+
 /** What the worker tells the runner through its environment. */
 export interface RunnerEnvironment {
   /** Root of the control plane, ending with a slash: calls go to `v1/…` below it. */
@@ -14,11 +17,23 @@ export class RunnerEnvironmentError extends Error {}
 
 /** The environment of the agent's commands: the runner's own, and what was set up for the run, its secrets among it. */
 export function agentEnvironment(added: Record<string, string>): NodeJS.ProcessEnv {
-  return { ...process.env, ...added };
+  return { ...process.env, ...added, [PROCESS_MARK.name]: PROCESS_MARK.value };
 }
 
-/** This file is the runner's only reader of `process.env`. */
-export function readRunnerEnvironment(source: NodeJS.ProcessEnv = process.env): RunnerEnvironment {
+/**
+ * This file is the runner's only reader of `process.env`.
+ *
+ * @param addresses what was given as arguments instead
+ */
+export function readRunnerEnvironment(
+  environment: NodeJS.ProcessEnv = process.env,
+  { rootUrl, runId }: Addresses = {},
+): RunnerEnvironment {
+  const source = {
+    ...environment,
+    ...(rootUrl !== undefined && { WARP_SERVER_ROOT_URL: rootUrl }),
+    ...(runId !== undefined && { OZ_RUN_ID: runId }),
+  };
   return {
     rootUrl: httpUrl(source, 'WARP_SERVER_ROOT_URL'),
     runId: required(source, 'OZ_RUN_ID'),

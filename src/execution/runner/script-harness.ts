@@ -31,9 +31,11 @@ const NO_BASH =
 export const scriptHarness: Harness = {
   transcriptFormat: 'millwright_script',
 
+  prepare: () => Promise.resolve({}),
+
   startTurn(input) {
     const transcript = new ScriptTranscript(input.earlier, (text) => input.mask.apply(text));
-    return { transcript, outcome: executeTurn(input, transcript) };
+    return { transcript, outcome: executeTurn(input, transcript), usage: undefined };
   },
 };
 

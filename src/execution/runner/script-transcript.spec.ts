@@ -9,7 +9,7 @@ function sources(): ConstructorParameters<typeof ScriptTranscript>[2] {
 const asItIs = (text: string): string => text;
 
 describe('ScriptTranscript', () => {
-  it('writes one JSON line for each thing that happens', () => {
+  it('writes one JSON line for each thing that happens', async () => {
     const transcript = new ScriptTranscript(undefined, asItIs, sources());
     transcript.userMessage('line 1\nline 2');
     const id = transcript.commandStarted('true\n');
@@ -18,7 +18,7 @@ describe('ScriptTranscript', () => {
     transcript.turnCompleted(true, 12.6);
 
     const timestamp = '2026-11-01T12:00:00.000Z';
-    expect(transcript.bytes().toString().split('\n')).toEqual([
+    expect((await transcript.bytes()).toString().split('\n')).toEqual([
       JSON.stringify({ type: 'user_message', id: 'id-1', timestamp, text: 'line 1\nline 2' }),
       JSON.stringify({ type: 'command_started', id: 'id-2', timestamp, command: 'true\n' }),
       JSON.stringify({
@@ -33,19 +33,19 @@ describe('ScriptTranscript', () => {
       JSON.stringify({ type: 'turn_completed', timestamp, success: true, duration_ms: 13 }),
       '',
     ]);
-    expect(transcript.sizeBytes).toBe(transcript.bytes().length);
+    expect(transcript.sizeBytes).toBe((await transcript.bytes()).length);
   });
 
   it.each([
     ['ended', 'earlier\n'],
     ['not ended', 'earlier'],
-  ])('goes on after what was there, its last line %s', (_, earlier) => {
+  ])('goes on after what was there, its last line %s', async (_, earlier) => {
     const transcript = new ScriptTranscript(Buffer.from(earlier), asItIs, sources());
     transcript.userMessage('later');
-    expect(transcript.bytes().toString()).toMatch(/^earlier\n\{"type":"user_message".*\}\n$/);
+    expect((await transcript.bytes()).toString()).toMatch(/^earlier\n\{"type":"user_message".*\}\n$/);
   });
 
-  it('is empty after nothing', () => {
-    expect(new ScriptTranscript(Buffer.alloc(0), asItIs).bytes()).toHaveLength(0);
+  it('is empty after nothing', async () => {
+    expect(await new ScriptTranscript(Buffer.alloc(0), asItIs).bytes()).toHaveLength(0);
   });
 });

@@ -8,7 +8,9 @@ export class SecretMask {
 
   /** @param secrets values; each line of one that has several is masked too */
   constructor(secrets: string[]) {
-    const parts = secrets.flatMap((secret) => [secret, ...secret.split(/\r?\n/)]).map((part) => part.trim());
+    const plain = secrets.flatMap((secret) => [secret, ...secret.split(/\r?\n/)]).map((part) => part.trim());
+    // Agents print JSON, and commands print it inside of that.
+    const parts = [plain, plain.map(escaped), plain.map(escaped).map(escaped)].flat();
     // The longest first: one value may contain another.
     this.values = [...new Set(parts)]
       .filter((value) => value.length >= MIN_LENGTH)
@@ -19,3 +21,6 @@ export class SecretMask {
     return this.values.reduce((masked, value) => masked.replaceAll(value, MASK), text);
   }
 }
+
+/** The text as it stands in a JSON string. */
+const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);

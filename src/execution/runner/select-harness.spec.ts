@@ -11,12 +11,20 @@ describe('selectHarness', () => {
   });
 
   it.each([
-    [{ type: 'oz', model_id: 'auto' }, 'the model "auto"'],
-    [{ type: 'claude', model_id: 'script' }, 'the harness "claude"'],
-  ] as const)('says what it has nothing for: %j', (harness, what) => {
-    expect(selectHarness(harness)).toMatchObject({
+    ['claude', 'claude_code_cli'],
+    ['codex', 'codex_cli'],
+    ['gemini', 'gemini_cli'],
+  ] as const)('has a harness for %s', (type, transcriptFormat) => {
+    expect(selectHarness({ type, model_id: '' })).toMatchObject({
+      kind: 'selected',
+      harness: { transcriptFormat },
+    });
+  });
+
+  it('says what it has nothing for', () => {
+    expect(selectHarness({ type: 'oz', model_id: 'auto' })).toMatchObject({
       kind: 'unsupported',
-      message: expect.stringContaining(what),
+      message: expect.stringContaining('no model "auto"'),
     });
   });
 });

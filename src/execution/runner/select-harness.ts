@@ -1,4 +1,8 @@
 import type { ExecutionView } from '../protocol/harness-support.js';
+import { claude } from './agents/claude.js';
+import { cliHarness } from './agents/cli-harness.js';
+import { codex } from './agents/codex.js';
+import { gemini } from './agents/gemini.js';
 import type { Harness } from './harness.js';
 import { scriptHarness } from './script-harness.js';
 
@@ -10,19 +14,17 @@ export function selectHarness({ type, model_id }: ExecutionView['harness']): Har
   switch (type) {
     case 'oz':
       if (model_id === 'script') return { kind: 'selected', harness: scriptHarness };
-      return unsupported(`the model ${JSON.stringify(model_id)} of the built-in harness`);
+      return {
+        kind: 'unsupported',
+        message:
+          `The built-in harness has no model ${JSON.stringify(model_id)}. ` +
+          'Choose the model "script", or the harness claude, codex or gemini.',
+      };
     case 'claude':
-    case 'gemini':
+      return { kind: 'selected', harness: cliHarness(claude, model_id) };
     case 'codex':
-      return unsupported(`the harness "${type}"`);
+      return { kind: 'selected', harness: cliHarness(codex, model_id) };
+    case 'gemini':
+      return { kind: 'selected', harness: cliHarness(gemini, model_id) };
   }
-}
-
-function unsupported(what: string): HarnessSelection {
-  return {
-    kind: 'unsupported',
-    message:
-      `The runner of this worker does not support ${what}. ` +
-      'Choose the built-in harness with the model "script", or a worker that has this one.',
-  };
 }

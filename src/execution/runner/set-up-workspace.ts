@@ -31,17 +31,24 @@ const CLONE = 'git clone --quiet --depth 1 -- "$MILLWRIGHT_CLONE_URL" "$MILLWRIG
 /**
  * Makes the current directory what the agent is to find: the run's files, the environment's repositories, and whatever its set-up commands
  * leave. The first thing that fails ends it, with a message for whoever has to put it right.
+ *
+ * @param ofHarness variables that tell commands where the agent keeps its settings
  */
-export async function setUpWorkspace(view: ExecutionView, controlPlane: ControlPlane): Promise<SetUp> {
+export async function setUpWorkspace(
+  view: ExecutionView,
+  ofHarness: Record<string, string>,
+  controlPlane: ControlPlane,
+): Promise<SetUp> {
   if (view.environment_missing) {
     return {
       kind: 'failed',
-      environment: view.secrets,
+      environment: { ...ofHarness, ...view.secrets },
       message: 'The environment of the run has been deleted',
     };
   }
   const { environment, secrets } = view;
   const commandEnvironment = {
+    ...ofHarness,
     ...secrets,
     ...(environment && gitCredentials(environment)),
     MILLWRIGHT_ATTACHMENTS_DIR: join(process.cwd(), ATTACHMENTS_DIR),

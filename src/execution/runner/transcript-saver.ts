@@ -46,7 +46,7 @@ export class TranscriptSaver {
   }
 
   private async save(store: TranscriptStore): Promise<void> {
-    const bytes = this.transcript.bytes();
+    const bytes = await this.transcript.bytes();
     if (bytes.length === this.savedBytes) return;
     const target = await store.transcriptTarget(this.conversationId);
     await store.upload(target, bytes);

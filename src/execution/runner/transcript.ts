@@ -15,15 +15,15 @@ export class Transcript {
     return this.length;
   }
 
-  bytes(): Buffer {
-    return Buffer.concat(this.chunks);
+  bytes(): Promise<Buffer> {
+    return Promise.resolve(Buffer.concat(this.chunks));
   }
 
   protected append(line: object): void {
     this.add(Buffer.from(`${JSON.stringify(line)}\n`));
   }
 
-  private add(bytes: Buffer): void {
+  protected add(bytes: Buffer): void {
     this.chunks.push(bytes);
     this.length += bytes.length;
   }

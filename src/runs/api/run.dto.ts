@@ -87,6 +87,21 @@ export class AgentSkillResponse {
   full_path?: string;
 }
 
+/** What a run has used. */
+export class UsageResponse {
+  /**
+   * Tokens of models, of every kind: input, cached input, output.
+   * @example 48211
+   */
+  total_tokens?: number;
+
+  /**
+   * What the models cost in US dollars, where the agent tells it.
+   * @example 0.4311
+   */
+  inference_cost_usd?: number;
+}
+
 /** A run: what was asked for, where it stands and what came of it. */
 export class RunResponse {
   /**
@@ -172,6 +187,9 @@ export class RunResponse {
    * @example "https://mill.example/runs/019c3f0e-7d3c-7a55-9a51-2f1f5a3b9c11"
    */
   session_link?: string;
+
+  /** What it has used of models; absent where its agent has told nothing. */
+  request_usage?: UsageResponse;
 
   /** Who started it. */
   creator?: PrincipalResponse;
@@ -267,6 +285,7 @@ export function toRunResponse(run: RunView, surroundings: RunSurroundings): RunR
     creator: surroundings.creator,
     executor: surroundings.executor,
     agent_config: run.agent_config,
+    request_usage: toUsageResponse(run),
     conversation_id: run.conversation_id ?? undefined,
     parent_run_id: run.parent_run_id ?? undefined,
     mode: run.mode,
@@ -308,6 +327,11 @@ const scheduleOf = ({
   schedule_id === null || schedule_name === null || cron_schedule === null
     ? undefined
     : { schedule_id, schedule_name, cron_schedule };
+
+function toUsageResponse({ total_tokens, inference_cost_usd }: RunView): UsageResponse | undefined {
+  if (total_tokens === null && inference_cost_usd === null) return undefined;
+  return { total_tokens: total_tokens ?? undefined, inference_cost_usd: inference_cost_usd ?? undefined };
+}
 
 /** ISO 8601-1, 5.5.2.2, with seconds to the millisecond. */
 export function isoDuration(totalSeconds: number): string {

@@ -1,4 +1,7 @@
+import { ClaudeTranscriptReader } from './claude-transcript-reader.js';
+import { CodexTranscriptReader } from './codex-transcript-reader.js';
 import type { Step } from './conversation.js';
+import { GeminiTranscriptReader } from './gemini-transcript-reader.js';
 import { ScriptTranscriptReader } from './script-transcript-reader.js';
 
 /** Reads a raw transcript line by line; one is made for each transcript. */
@@ -10,6 +13,9 @@ export interface TranscriptReader {
 
 const READERS: Record<string, () => TranscriptReader> = {
   millwright_script: () => new ScriptTranscriptReader(),
+  claude_code_cli: () => new ClaudeTranscriptReader(),
+  codex_cli: () => new CodexTranscriptReader(),
+  gemini_cli: () => new GeminiTranscriptReader(),
 };
 
 /** The reader for a transcript's format; undefined for a format that has no normal form. */

@@ -42,6 +42,9 @@ export interface RunView {
   debug_agent_active: boolean;
   /** How far its agent has read the events that it follows. */
   last_event_sequence: string | null;
+  /** What its executions have used of models; null where no agent has said. */
+  total_tokens: number | null;
+  inference_cost_usd: number | null;
 }
 
 /** An entry of a timeline as it is read. */

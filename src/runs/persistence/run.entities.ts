@@ -270,6 +270,13 @@ export class RunExecutionEntity {
   /** When its end was taken note of by those who act on ended runs. */
   @Column({ type: 'timestamptz', name: 'end_handled_at', precision: 3, nullable: true })
   endHandledAt: Date | null;
+
+  /** What its agent has used of models, as it said last; null where it says nothing. */
+  @Column('bigint', { name: 'total_tokens', nullable: true })
+  totalTokens: string | null;
+
+  @Column('numeric', { name: 'inference_cost_usd', precision: 14, scale: 6, nullable: true })
+  inferenceCostUsd: string | null;
 }
 
 /** A follow-up, or a message of another run of the same tree. The prompt of its run stays as it was. */

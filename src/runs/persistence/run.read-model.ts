@@ -16,7 +16,8 @@ export const RUN_COLUMNS = `
   r.id, r.title, r.state, d.prompt, d.agent_config, d.agent_skill, r.status_message, r.team_uid, r.owner_uid, r.creator_uid, r.executor_uid,
   r.source, r.worker_host, r.conversation_id, r.metadata, r.mode, r.interactive, r.parent_run_id, r.created_at, r.updated_at, r.started_at,
   r.last_event_sequence, r.schedule_id, d.schedule_name, d.cron_schedule,
-  x.run_seconds, x.sandbox_running, x.debug_until, x.debug_agent_active`;
+  x.run_seconds, x.sandbox_running, x.debug_until, x.debug_agent_active,
+  x.total_tokens, x.inference_cost_usd`;
 
 export const RUN_JOINS = `
   JOIN run_definitions d ON d.run_id = r.id
@@ -27,7 +28,8 @@ export const RUN_JOINS = `
            max(e.session_retained_until) FILTER (WHERE r.state = 'FAILED' AND ${KEEPS_SESSION}) AS debug_until,
            coalesce(bool_or(CASE WHEN e.ended_at IS NULL AND e.session_retained_at IS NOT NULL THEN EXISTS (
              SELECT 1 FROM run_messages m WHERE m.run_id = r.id AND m.delivered_execution_id = e.id
-                AND m.delivered_at >= e.session_retained_at) END), false) AS debug_agent_active
+                AND m.delivered_at >= e.session_retained_at) END), false) AS debug_agent_active,
+           sum(e.total_tokens)::float8 AS total_tokens, sum(e.inference_cost_usd)::float8 AS inference_cost_usd
       FROM run_executions e WHERE e.run_id = r.id
   ) x`;
 

@@ -5,7 +5,7 @@ import type { AgentSkill } from '../domain/agent-skill.js';
 import type { RunMode } from '../domain/run-mode.js';
 import type { RunSource } from '../domain/run-source.js';
 import type { RunState } from '../domain/run-state.js';
-import { UNDER_WAY } from './run-transitions.js';
+import { type ExecutionRef, UNDER_WAY } from './run-transitions.js';
 import { INSERT_SEARCH_CTES, SEARCH_INPUT_COLUMNS, searchInput } from './run-search.js';
 
 /** The columns of a new run, by their names in the tables. */
@@ -195,6 +195,19 @@ export class RunRepository {
         event.occurredAt,
         event.payload === null ? null : JSON.stringify(event.payload),
       ],
+    );
+  }
+
+  /** What the execution has used of models so far, in place of what was said before. */
+  async setUsage(
+    tx: Tx,
+    { runId, executionId }: ExecutionRef,
+    usage: { totalTokens: number; inferenceCostUsd: number | null },
+  ): Promise<void> {
+    await tx.query(
+      `UPDATE run_executions SET total_tokens = $3, inference_cost_usd = $4
+        WHERE id = $2 AND run_id = $1 AND ended_at IS NULL`,
+      [runId, executionId, usage.totalTokens, usage.inferenceCostUsd],
     );
   }
 

@@ -1,0 +1,1 @@
+export function startFakeModelServer(): Promise<{ url: string; close(): Promise<void> }>;
