@@ -92,7 +92,7 @@ const graded = (server: ServiceProcess, runId: string): Promise<RunScore> =>
       const [score] = await scoresOf(server, runId);
       return score !== undefined && score.status !== 'pending' ? score : undefined;
     },
-    { withinMs: 30_000, what: 'the verdict' },
+    { withinMs: 75_000, what: 'the verdict' },
   );
 
 beforeAll(async () => {
@@ -159,7 +159,7 @@ describe('a service with a built-in worker', () => {
     );
     expect(await scoresOf(server, judge)).toEqual([]);
     await server.stop();
-  }, 90_000);
+  }, 240_000);
 
   it('has each run judged once that ended while no sweeper lived, or just before one was killed', async () => {
     const before = await start({ ROLES: 'api,dispatcher' });
@@ -195,5 +195,5 @@ describe('a service with a built-in worker', () => {
     );
     expect(rows).toEqual(runIds.map(() => ({ judges: '1' })));
     await after.stop();
-  }, 90_000);
+  }, 240_000);
 });
