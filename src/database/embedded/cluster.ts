@@ -120,7 +120,8 @@ export function removeUnfinished({ dataDir, dir }: Cluster): void {
     if (pid === undefined || !file.startsWith(dir)) continue;
     const age = Date.now() - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0);
     if (age > INITDB_TIMEOUT + 10_000 || !isAlive(Number(pid))) {
-      rmSync(file, { recursive: true, force: true });
+      // What its process had started may write on for a moment.
+      rmSync(file, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     }
   }
 }
