@@ -160,16 +160,19 @@ describe.each(AGENTS)('a run of the harness $type', ({ type, fixture, home: home
     expect(pids.filter(isAlive)).toEqual([]);
   });
 
-  it('leaves no process when its runner is killed', async () => {
+  it('leaves no process when its runner is killed, and its session to whoever goes on', async () => {
     const run = assign(type, 'fake:hang');
     const pids = await hanging();
-    const runner = Number(
-      await readFile(`/proc/${pids[0]}/stat`, 'utf8').then((stat) => stat.split(') ')[1]?.split(' ')[1]),
-    );
-    process.kill(runner, 'SIGKILL');
-
+    await server.until(() => run.transcript.includes('"type":"millwright.session"'));
+    process.kill(await parentOf(pids[0]!), 'SIGKILL');
     await server.untilClosed(run);
     await until(() => !pids.some(isAlive));
+
+    const { transcript } = run;
+    const next = await perform(type, 'and again', { continues: true, transcript });
+    expect(next.finished).toMatchObject({ success: true });
+    const [, after] = await cliCalls(home);
+    expect(after?.earlier).toContain('"prompt":"fake:hang"');
   });
 
   it('is ended when it says nothing for too long', async () => {
@@ -287,6 +290,11 @@ async function hanging(): Promise<number[]> {
   const file = join(home, 'hanging.json');
   await until(() => existsSync(file));
   return JSON.parse(await readFile(file, 'utf8')) as number[];
+}
+
+async function parentOf(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  return Number(stat.split(') ')[1]?.split(' ')[1]);
 }
 
 /** Zombies are nobody's work. */

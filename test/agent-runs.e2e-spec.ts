@@ -104,6 +104,23 @@ describe('a run of an agent CLI, through the service', () => {
     });
   });
 
+  it('has the pull request that the agent made among its artifacts', async () => {
+    const run = await made('/agent/runs', {
+      prompt: 'fake:pull-request',
+      config: { harness: { type: 'codex' } },
+    });
+    const ended = await service.reaches(run.run_id ?? '', ['SUCCEEDED', 'FAILED', 'ERROR']);
+    expect(ended).toMatchObject({
+      state: 'SUCCEEDED',
+      artifacts: [
+        {
+          artifact_type: 'PULL_REQUEST',
+          data: { url: 'https://github.example/acme/shop/pull/7', branch: 'fix-checkout' },
+        },
+      ],
+    });
+  });
+
   const steps = async (): Promise<unknown> => {
     const { body } = await service.call('GET', `/v1/agent/runs/${runId}/conversation`);
     return (body as { steps: unknown }).steps;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -167,6 +167,25 @@ describe.each(AGENTS)('the real $type', ({ type, model: modelId }) => {
       // Had the session not gone on, the CLI would have begun another one.
       const ids = (await fetchTranscript(first)).matchAll(/"(?:session_id|thread_id)":\s*"([0-9a-f-]{36})"/g);
       expect(new Set([...ids].map(([, id]) => id)).size).toBe(1);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'carries out what people say while it is at work',
+    async () => {
+      const wait = `touch ${file('busy')}; until [ -e ${file('go')} ]; do sleep 0.1; done`;
+      const id = await start(`run: ${wait}`);
+      const deadline = Date.now() + LIMIT_MS;
+      while (!existsSync(file('busy')) && Date.now() < deadline) await sleep(50);
+      await made(`/agent/runs/${id}/followups`, { message: `run: echo ${type} > ${file('heard')}` });
+      // The claude harness hands it to the agent now; the others get it in a turn of its own.
+      await sleep(1_000);
+      await writeFile(file('go'), '');
+      await succeeded(id);
+
+      expect(await readFile(file('heard'), 'utf8')).toBe(`${type}\n`);
+      expect(await steps(id)).toHaveLength(type === 'claude' ? 1 : 2);
     },
     LIMIT_MS,
   );

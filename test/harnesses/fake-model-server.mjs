@@ -39,7 +39,7 @@ function answer({ pathname }, body, response) {
 function nextCommand(turns) {
   let command;
   for (const turn of turns) {
-    const asked = /run: ([^"\\]+)/.exec(turn.prompt ?? '')?.[1];
+    const asked = /run: ([^"\\\n<]+)/.exec(turn.prompt ?? '')?.[1];
     if (asked !== undefined) command = asked;
     if (turn.isResult) command = undefined;
   }
@@ -50,7 +50,9 @@ function anthropic({ model, messages, tools = [] }) {
   const turns = messages.flatMap(({ role, content }) => {
     const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
     return blocks.map((block) => ({
-      prompt: role === 'user' && block.type === 'text' ? block.text : undefined,
+      // What people say during a turn comes in the name of the system.
+      prompt:
+        role === 'user' || block.text?.startsWith('The user sent a new message') ? block.text : undefined,
       isResult: block.type === 'tool_result',
     }));
   });
