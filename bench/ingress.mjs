@@ -1,16 +1,16 @@
 // `npm run bench:ingress`: how many deliveries a second the ingress takes in, beside the least that could do the same promise.
 //
-// The service runs in a process of its own on an embedded PostgreSQL with durable commits; the load (autocannon) in this one. In the same
+// The service runs in a process of its own on an embedded PostgreSQL with durable commits; the load (bench/lib/http-load.mjs) in this one. In the same
 // run, on the same server: a bare node:http handler that checks the HMAC and does one durable insert a request through pg, and a
 // pipelining client that does nothing but that insert. Budgets are raised, not switched off: all of their code runs.
 //
 // --seconds N (of one turn, 5)  --rounds N (3)  --connections N (64)  --webhooks N (5000)  --identities N (10000000; 0 = leave that part out)
 // Ends with exit code 1 when a goal is missed.
-import autocannon from 'autocannon';
 import { fork } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
+import { load as sendRequests } from './lib/http-load.mjs';
 import { ensureBuild, ensureDependencies, ensureNode } from '../scripts/lib/ensure.mjs';
 
 const GOALS = { overBare: 1.5, p99AtHalfRateMs: 10, slowerWithIdentities: 1.5 };
@@ -141,24 +141,16 @@ for (const [what, value, goal, direction] of goals) {
 }
 service.send('stop');
 
-async function load({ url: target, make }, duration, overallRate) {
+async function load({ url: target, make }, duration, requestsPerSecond) {
   const { cpu } = await ask('cpu');
-  const result = await autocannon({
+  const result = await sendRequests({
     url: target,
     connections,
-    duration,
-    ...(overallRate === undefined ? {} : { overallRate, ignoreCoordinatedOmission: true }),
-    requests: [{ method: 'POST', setupRequest: (request) => ({ ...request, ...make() }) }],
+    seconds: duration,
+    make,
+    rate: requestsPerSecond,
   });
-  if (result.non2xx > 0 || result.errors > 0) {
-    throw new Error(`${result.non2xx} answers were no success, ${result.errors} requests failed`);
-  }
-  return {
-    rate: result['2xx'] / result.duration,
-    p50: result.latency.p50,
-    p99: result.latency.p99,
-    cpu: ((await ask('cpu')).cpu - cpu) / result['2xx'],
-  };
+  return { ...result, cpu: ((await ask('cpu')).cpu - cpu) / result.count };
 }
 
 async function ask(message) {

@@ -236,6 +236,55 @@ describe('applying a definition', () => {
   });
 });
 
+describe('the scorers of a definition', () => {
+  const scorer = (change = ''): string =>
+    `---\nagents: [fixer]\nlabels:\n  - { value: good, score: 1 }\n  - { value: bad, score: 0 }\npassing_score: 0.5\n${change}---\n\nDid it find the cause?\n`;
+  const files = (text: string): Files => ({
+    'agents/fixer/agent.md': 'You fix builds.',
+    'scorers/cause/scorer.md': text,
+  });
+  const scorers = async (): Promise<{ id: number; name: string; sampling_rate: number }[]> => {
+    const { body } = await server.call('GET', '/v1/scorers');
+    return (
+      body as { scorers: { id: number; name: string; sampling_rate: number; factory_uid?: string }[] }
+    ).scorers.filter(({ factory_uid: uid }) => uid === factory);
+  };
+
+  it('are made, changed under their ids, left alone and deleted', async () => {
+    expect(planOf(await apply(files(scorer())))).toEqual(['create agent fixer', 'create scorer cause']);
+    const [before] = await scorers();
+    expect(before).toMatchObject({ name: 'cause', sampling_rate: 0.25 });
+    expect(planOf(await apply(files(scorer())))).toEqual([]);
+    expect(planOf(await apply(files(scorer('sampling_rate: 1\n'))))).toEqual(['update scorer cause']);
+    expect(await scorers()).toMatchObject([{ id: before!.id, sampling_rate: 1 }]);
+    expect(planOf(await apply({ 'agents/fixer/agent.md': 'You fix builds.' }))).toEqual([
+      'delete scorer cause',
+    ]);
+    expect(await scorers()).toEqual([]);
+  });
+
+  it('come back as they were written', async () => {
+    await apply(files(scorer()));
+    const { body } = await server.call('GET', `/v1/factories/${factory}/definition`);
+    const exported = (body as { files: Files }).files;
+    expect(exported['scorers/cause/scorer.md']).toContain('Did it find the cause?');
+    expect(planOf(await apply(exported))).toEqual([]);
+  });
+
+  it('are refused with the line of what is wrong', async () => {
+    expect(errorsOf(await apply(files(scorer().replace('score: 0 }', 'score: 1 }'))))).toEqual([
+      'scorers/cause/scorer.md:3: labels: must have one whose score reaches passing_score, and one whose score does not',
+    ]);
+    expect(errorsOf(await apply({ 'scorers/cause/scorer.md': scorer() }))).toEqual([
+      'scorers/cause/scorer.md:2: agents.0: must be the name of an agent below agents/, or the uid of an agent of the team',
+    ]);
+    expect(errorsOf(await apply(files(scorer('model_id: no-such-model\n'))))).toEqual([
+      expect.stringMatching(/^scorers\/cause\/scorer\.md:7: model_id: must be one of the models/),
+    ]);
+    expect(await scorers()).toEqual([]);
+  });
+});
+
 describe('the files of a factory', () => {
   it('change nothing when they are applied as they are', async () => {
     await apply({

@@ -2,12 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { Database } from '../src/kernel/persistence/database.js';
 import { Transactor } from '../src/kernel/persistence/transactor.js';
-import {
-  FactoryScorers,
-  scorerFileSchema,
-  type ScorerSettings,
-  settingsOfScorerFile,
-} from '../src/scores/index.js';
+import { FactoryScorers, type ScorerSettings } from '../src/scores/index.js';
 import { insertTeam, insertUser } from './support/identities.js';
 import { type Scorer, ScoringTeam } from './support/scores.js';
 import { startTestApp, type TestApp } from './support/test-app.js';
@@ -154,10 +149,12 @@ describe('a scorer', () => {
 describe('the scorers of a definition', () => {
   const factory = randomUUID();
   const settings = (name: string, change: Partial<ScorerSettings> = {}): ScorerSettings => ({
-    ...settingsOfScorerFile(
-      scorerFileSchema.parse({ agents: ['reviewer'], labels: labels(0, 1), passing_score: 0.5 }),
-      { name, rubric: 'A rubric', agentUids: [agent] },
-    ),
+    name,
+    rubric: 'A rubric',
+    agentUids: [agent],
+    labels: labels(0, 1),
+    passingScore: 0.5,
+    samplingRate: 0.25,
     ...change,
   });
   const apply = (...wanted: ScorerSettings[]): Promise<string[]> =>

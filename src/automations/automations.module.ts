@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { CatalogModule } from '../catalog/index.js';
 import { RunsModule } from '../runs/index.js';
 import { SchedulesModule } from '../schedules/index.js';
+import { ScoresModule } from '../scores/index.js';
 import { WebhooksModule } from '../webhooks/index.js';
 import { AutomationsController } from './api/automations.controller.js';
 import { DefinitionsController } from './api/definitions.controller.js';
@@ -10,6 +11,7 @@ import { Automations } from './application/automations.js';
 import { ApplyAgents } from './application/apply-agents.js';
 import { ApplyAutomations } from './application/apply-automations.js';
 import { ApplyDefinition } from './application/apply-definition.js';
+import { ApplyScorers } from './application/apply-scorers.js';
 import { AutomationSchedules } from './application/automation-schedules.js';
 import { CheckAutomation } from './application/check-automation.js';
 import { ConfigureAutomationRuns } from './application/configure-automation-runs.js';
@@ -30,7 +32,7 @@ import { FactoryAgentRepository } from './persistence/factory-agent.repository.j
 
 /** What starts runs for events elsewhere: automations, the evaluation of deliveries, definition files. */
 @Module({
-  imports: [WebhooksModule, SchedulesModule, RunsModule, CatalogModule],
+  imports: [WebhooksModule, SchedulesModule, ScoresModule, RunsModule, CatalogModule],
   controllers: [AutomationsController, WebhookFiltersController, DefinitionsController],
   providers: [
     AutomationRepository,
@@ -52,6 +54,7 @@ import { FactoryAgentRepository } from './persistence/factory-agent.repository.j
     FactoryAgentRepository,
     ApplyAgents,
     ApplyAutomations,
+    ApplyScorers,
     ApplyDefinition,
     ExportDefinition,
   ],

@@ -1,4 +1,3 @@
 export { FactoryScorers } from './application/factory-scorers.js';
 export type { Scorer, ScorerSettings } from './domain/scorer.js';
-export { type ScorerFile, scorerFileSchema, settingsOfScorerFile } from './domain/scorer-file.js';
 export { ScoresModule } from './scores.module.js';

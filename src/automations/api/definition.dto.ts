@@ -45,7 +45,7 @@ export class DefinitionStepResponse {
    * To what.
    * @example "webhook"
    */
-  @ApiProperty({ enum: ['factory', 'agent', 'webhook', 'automation'] })
+  @ApiProperty({ enum: ['factory', 'agent', 'webhook', 'automation', 'scorer'] })
   kind: DefinitionStep['kind'];
 
   /**

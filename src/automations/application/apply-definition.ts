@@ -6,6 +6,7 @@ import type { Definition, DefinitionError, WebhookFile } from '../domain/definit
 import type { DefinitionOutcome, DefinitionStep } from '../domain/definition-plan.js';
 import { ApplyAgents } from './apply-agents.js';
 import { ApplyAutomations } from './apply-automations.js';
+import { ApplyScorers } from './apply-scorers.js';
 
 /**
  * Makes a factory what its definition says: all of it, so that what the definition has not is deleted, and agents are disabled. It is
@@ -18,6 +19,7 @@ export class ApplyDefinition {
     private readonly applyAgents: ApplyAgents,
     private readonly applyWebhooks: ApplyWebhooks,
     private readonly applyAutomations: ApplyAutomations,
+    private readonly applyScorers: ApplyScorers,
   ) {}
 
   /**
@@ -63,12 +65,13 @@ export class ApplyDefinition {
       agents.uids,
       caller.uid,
     );
-    errors.push(...agents.errors, ...automations.errors);
+    const scorers = await this.applyScorers.execute(tx, factory, definition.scorers, agents.uids);
+    errors.push(...agents.errors, ...automations.errors, ...scorers.errors);
     return errors.length > 0
       ? { outcome: 'refused', errors }
       : {
           outcome: 'applied',
-          plan: [...plan, ...automations.plan],
+          plan: [...plan, ...automations.plan, ...scorers.plan],
           warnings: automations.warnings,
         };
   }

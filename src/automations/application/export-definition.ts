@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type AccountCaller, DefinedAgents } from '../../identities/index.js';
 import type { Tx } from '../../kernel/persistence/database.js';
+import { FactoryScorers } from '../../scores/index.js';
 import { ApplyWebhooks, Factories } from '../../webhooks/index.js';
 import { fileOf } from '../domain/agent-file.js';
+import { scorerFileOf } from '../domain/scorer-file.js';
 import { renderDefinition } from '../domain/render-definition.js';
 import { AutomationRepository } from '../persistence/automation.repository.js';
 import { FactoryAgentRepository } from '../persistence/factory-agent.repository.js';
@@ -16,6 +18,7 @@ export class ExportDefinition {
     private readonly automations: AutomationRepository,
     private readonly agents: DefinedAgents,
     private readonly factoryAgents: FactoryAgentRepository,
+    private readonly scorers: FactoryScorers,
   ) {}
 
   /** @returns text by path. @throws Problem 404 when there is no such factory */
@@ -49,6 +52,9 @@ export class ExportDefinition {
         prompt: automation.prompt,
       })),
       agents: agentFiles.map(({ file }) => file),
+      scorers: (await this.scorers.list(tx, factoryUid)).map((scorer) =>
+        scorerFileOf(scorer, scorer.agentUids.map(nameOf)),
+      ),
     });
   }
 }

@@ -3,7 +3,7 @@ import type { DefinitionError } from './definition.js';
 /** What applying a definition changes. An agent that the definition has no more is disabled, all else is deleted. */
 export interface DefinitionStep {
   action: 'create' | 'update' | 'delete' | 'disable';
-  kind: 'factory' | 'agent' | 'webhook' | 'automation';
+  kind: 'factory' | 'agent' | 'webhook' | 'automation' | 'scorer';
   name: string;
 }
 

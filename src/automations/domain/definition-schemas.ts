@@ -239,11 +239,44 @@ export const agentFileSchema = z.strictObject({
   credential_strategy: oneOf(CREDENTIAL_STRATEGIES).optional(),
 });
 
+const share = z.number().min(0).max(1);
+const label = z.strictObject({
+  value: text(64).min(1),
+  score: share,
+  description: text(1000).optional(),
+});
+
+/** The front matter of `scorers/<name>/scorer.md`; what follows it is the rubric. */
+export const scorerFileSchema = z
+  .strictObject({
+    agents: z
+      .array(name)
+      .min(1)
+      .max(100)
+      .meta({ description: 'Whose runs it grades: names below agents/, or uids of agents of the team' }),
+    labels: z.array(label).min(2).max(50).meta({ description: 'The verdicts, and what each is worth' }),
+    passing_score: share,
+    sampling_rate: share
+      .default(0.25)
+      .meta({ description: 'The share of the runs that it grades by itself' }),
+    model_id: shortText
+      .optional()
+      .meta({ description: "The judge's model; the system's default without it" }),
+    harness: harness.optional(),
+  })
+  .superRefine(({ labels, passing_score: passingScore }, context) => {
+    const passing = labels.filter(({ score }) => score >= passingScore).length;
+    if (passing > 0 && passing < labels.length) return;
+    const message = 'must have one whose score reaches passing_score, and one whose score does not';
+    context.addIssue({ code: 'custom', path: ['labels'], message });
+  });
+
 const PUBLISHED = {
   factory: { title: 'factory.yaml', schema: factoryFileSchema },
   webhook: { title: 'webhooks/<name>.yaml', schema: webhookFileSchema },
   automation: { title: 'Front matter of automations/<name>/automation.md', schema: automationFileSchema },
   agent: { title: 'Front matter of agents/<name>/agent.md', schema: agentFileSchema },
+  scorer: { title: 'Front matter of scorers/<name>/scorer.md', schema: scorerFileSchema },
 };
 export type DefinitionKind = keyof typeof PUBLISHED;
 export const DEFINITION_KINDS = Object.keys(PUBLISHED) as DefinitionKind[];

@@ -3,6 +3,7 @@ import type {
   agentFileSchema,
   automationFileSchema,
   factoryFileSchema,
+  scorerFileSchema,
   webhookFileSchema,
 } from './definition-schemas.js';
 import type { FieldPath } from './field-path.js';
@@ -13,6 +14,7 @@ export interface Definition {
   webhooks: Located<WebhookFile>[];
   automations: Located<AutomationFile>[];
   agents: Located<AgentFile>[];
+  scorers: Located<ScorerFile>[];
 }
 
 export type FactoryFile = z.output<typeof factoryFileSchema>;
@@ -22,6 +24,9 @@ export type WebhookFile = z.output<typeof webhookFileSchema> & { name: string };
 export type AutomationFile = z.output<typeof automationFileSchema> & { name: string; prompt: string };
 /** `name` is the directory's; the prompt is what follows the front matter. */
 export type AgentFile = z.output<typeof agentFileSchema> & { name: string; prompt: string };
+
+/** `name` is the directory's; the prompt, what follows the front matter, is the rubric. */
+export type ScorerFile = z.output<typeof scorerFileSchema> & { name: string; prompt: string };
 
 /** What a file says, and where. */
 export interface Located<T> {

@@ -42,18 +42,20 @@ const contentOf = (files: Record<string, string>): DefinitionContent => {
   const parsed = parseDefinition(files);
   if (parsed.outcome === 'invalid') throw new Error(parsed.errors.map(formatDefinitionError).join('\n'));
   const values = <T>(located: { value: T }[]): T[] => located.map(({ value }) => value);
-  const { factory, webhooks, automations, agents } = parsed.definition;
+  const { factory, webhooks, automations, agents, scorers } = parsed.definition;
   return {
     factory: factory.value,
     webhooks: values(webhooks),
     automations: values(automations),
     agents: values(agents),
+    scorers: values(scorers),
   };
 };
 
 describe('a definition', () => {
   it('is read from its files', () => {
     expect(contentOf(FILES)).toEqual({
+      scorers: [],
       factory: { name: 'default', mode: 'repository' },
       webhooks: [
         { name: 'alerts', authMode: 'token', secretName: 'ALERTS', enabled: true },
@@ -99,6 +101,18 @@ describe('a definition', () => {
       mcp_servers: { 'a: b': { command: 'npx', args: ['--- ', '', 'null'] } },
       worker_host: '0123',
       prompt: '---\nA prompt that looks like front matter.\n---',
+    });
+    content.scorers.push({
+      name: 'Found the cause?',
+      agents: ['fixer', '019c3f0e-7d3c-7a55-9a51-2f1f5a3b9c11'],
+      labels: [
+        { value: 'yes', score: 1, description: 'It did: "exactly"' },
+        { value: 'no', score: 0 },
+      ],
+      passing_score: 0.5,
+      sampling_rate: 0,
+      harness: { type: 'claude', reasoning_level: 'high' },
+      prompt: 'Did it find the cause?\n\n- one',
     });
     expect(contentOf(renderDefinition(content))).toEqual(content);
   });

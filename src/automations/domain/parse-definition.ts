@@ -6,6 +6,7 @@ import {
   automationFileSchema,
   factoryFileSchema,
   MAX_LONG_TEXT,
+  scorerFileSchema,
   webhookFileSchema,
 } from './definition-schemas.js';
 import type { FieldPath } from './field-path.js';
@@ -19,6 +20,7 @@ export const FACTORY_FILE = 'factory.yaml';
 const WEBHOOK_FILE = /^webhooks\/([^/]+)\.yaml$/;
 const AUTOMATION_FILE = /^automations\/([^/]+)\/automation\.md$/;
 const AGENT_FILE = /^agents\/([^/]+)\/agent\.md$/;
+const SCORER_FILE = /^scorers\/([^/]+)\/scorer\.md$/;
 
 const MAX_FILES = 1000;
 const MAX_FILE_CHARACTERS = 256 * 1024;
@@ -28,8 +30,8 @@ const MAX_ERRORS = 100;
 const NAME = /^(?![\s.])[^/\\\p{Cc}]{0,99}[^/\\\p{Cc}\s]$/u;
 
 /**
- * Reads the files of a definition: `factory.yaml`, `webhooks/<name>.yaml`, `automations/<name>/automation.md` and
- * `agents/<name>/agent.md`. It looks at nothing but the files: whether the secrets, webhooks and agents that they name are there is
+ * Reads the files of a definition: `factory.yaml`, `webhooks/<name>.yaml`, `automations/<name>/automation.md`,
+ * `agents/<name>/agent.md` and `scorers/<name>/scorer.md`. It looks at nothing but the files: whether the secrets, webhooks and agents that they name are there is
  * for whoever applies them.
  *
  * @param files text by path, relative to the directory, with `/` between its parts
@@ -44,27 +46,30 @@ export function parseDefinition(files: Record<string, string>): ParsedDefinition
     webhooks: [],
     automations: [],
     agents: [],
+    scorers: [],
   };
   for (const file of paths) {
     const webhook = WEBHOOK_FILE.exec(file)?.[1];
     const automation = AUTOMATION_FILE.exec(file)?.[1];
     const agent = AGENT_FILE.exec(file)?.[1];
+    const scorer = SCORER_FILE.exec(file)?.[1];
     if (file === FACTORY_FILE) definition.factory = parser.yaml(file, factoryFileSchema, {});
     else if (webhook !== undefined)
       push(definition.webhooks, parser.yaml(file, webhookFileSchema, { name: webhook }));
     else if (automation !== undefined) {
       push(definition.automations, parser.markdown(file, automationFileSchema, automation));
     } else if (agent !== undefined) push(definition.agents, parser.markdown(file, agentFileSchema, agent));
+    else if (scorer !== undefined) push(definition.scorers, parser.markdown(file, scorerFileSchema, scorer));
     else {
       parser.refuse(
         file,
-        'is no definition file: those are factory.yaml, webhooks/<name>.yaml, automations/<name>/automation.md and agents/<name>/agent.md',
+        'is no definition file: those are factory.yaml, webhooks/<name>.yaml, automations/<name>/automation.md, agents/<name>/agent.md and scorers/<name>/scorer.md',
       );
     }
   }
   if (!paths.includes(FACTORY_FILE)) parser.refuse(FACTORY_FILE, 'is missing; it may be empty');
-  for (const kind of [definition.webhooks, definition.automations, definition.agents])
-    parser.refuseTwins(kind);
+  const { webhooks, automations, agents, scorers } = definition;
+  for (const kind of [webhooks, automations, agents, scorers]) parser.refuseTwins(kind);
   const { factory } = definition;
   if (parser.errors.length > 0 || factory === undefined) return invalid(parser.errors);
   return { outcome: 'parsed', definition: { ...definition, factory } };

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import type { AgentFile, AutomationFile, FactoryFile, WebhookFile } from './definition.js';
+import type { AgentFile, AutomationFile, FactoryFile, ScorerFile, WebhookFile } from './definition.js';
 import { FACTORY_FILE } from './parse-definition.js';
 
 /** What a factory is, in the shape of its files. */
@@ -8,6 +8,7 @@ export interface DefinitionContent {
   webhooks: WebhookFile[];
   automations: AutomationFile[];
   agents: AgentFile[];
+  scorers: ScorerFile[];
 }
 
 /** The files that define a factory: parsed again they say the same. Defaults are left out. @returns text by path */
@@ -16,6 +17,7 @@ export function renderDefinition({
   webhooks,
   automations,
   agents,
+  scorers,
 }: DefinitionContent): Record<string, string> {
   return Object.fromEntries([
     [FACTORY_FILE, yaml(factory)],
@@ -35,6 +37,7 @@ export function renderDefinition({
       `agents/${name}/agent.md`,
       markdown({ ...rest, secrets: orNothing(secrets), skills: orNothing(skills) }, prompt),
     ]),
+    ...scorers.map(({ name, prompt, ...rest }) => [`scorers/${name}/scorer.md`, markdown(rest, prompt)]),
   ]) as Record<string, string>;
 }
 

@@ -54,11 +54,12 @@ export class DeliveryRepository implements OnApplicationShutdown {
   private readonly pool: pg.Pool;
 
   constructor(databaseUrl: DatabaseUrl) {
-    // Connections of their own: what the API does never makes a sender wait. They open with the first delivery.
+    // Connections of their own: what the API does never makes a sender wait. They open with the first delivery, and stay.
     this.pool = new pg.Pool({
       connectionString: databaseUrl.value,
       application_name: 'millwright ingress',
       max: MAX_RECORDING,
+      idleTimeoutMillis: 0,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       statement_timeout: STATEMENT_TIMEOUT_MS,
       query_timeout: STATEMENT_TIMEOUT_MS + 1_000,
