@@ -34,7 +34,7 @@ await ensureBuild(console.log);
 
 const children = [];
 process.once('exit', () => children.forEach((child) => child.kill('SIGKILL')));
-const service = await start('create-service.mjs', { BENCH_KEY: KEY });
+const service = await start('lib/service.mjs', { BENCH_KEY: KEY });
 const byTable = await start('create-bare.mjs', {
   BENCH_DATABASE_URL: service.databaseUrl,
   BENCH_SHAPE: 'statements',
@@ -44,7 +44,7 @@ const atOnce = await start('create-bare.mjs', {
   BENCH_SHAPE: 'one',
 });
 const SERVERS = [
-  { name: 'the service', url: service.url },
+  { name: 'the service', url: `${service.url}/v1/agent/runs` },
   { name: 'bare, a statement a table', url: byTable.url },
   { name: 'bare, one statement', url: atOnce.url },
 ];

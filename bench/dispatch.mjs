@@ -36,7 +36,7 @@ ensureNode();
 await ensureDependencies(console.log);
 await ensureBuild(console.log);
 
-const service = fork(new URL('./dispatch-service.mjs', import.meta.url), {
+const service = fork(new URL('./lib/service.mjs', import.meta.url), {
   execArgv: ['--expose-gc'],
   env: { ...process.env, BENCH_KEY: KEY },
 });

@@ -1,10 +1,11 @@
-// The service that bench/dispatch.mjs measures: the whole application on an embedded PostgreSQL, without a worker of its own.
+// The service that a benchmark measures: the whole application on an embedded PostgreSQL, without a worker of its own. It answers any message
+// with what it has used, and ends at the message `stop`.
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseConfig } from '../dist/config/parse-config.js';
-import { Service } from '../dist/service.js';
+import { parseConfig } from '../../dist/config/parse-config.js';
+import { Service } from '../../dist/service.js';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'millwright-bench-'));
 chmodSync(dataDir, 0o711); // as root the database runs under another account
@@ -16,7 +17,8 @@ const service = new Service(
     BOOTSTRAP_API_KEY: process.env.BENCH_KEY,
     WORKER_SLOTS: '0',
     LOG_LEVEL: 'warn',
-    API_REQUESTS_PER_MINUTE: '0',
+    // Counted like any other budget, and never spent.
+    API_REQUESTS_PER_MINUTE: '1000000',
   }),
   () => undefined,
 );
