@@ -30,6 +30,7 @@ import {
   ExternalConversationDto,
   ExternalConversationRequestDto,
   FinishTaskRequestDto,
+  NotifyUserRequestDto,
   ReportShutdownRequestDto,
   ResolvedPromptDto,
   SetUpFailureRequestDto,
@@ -185,6 +186,22 @@ export class HarnessSupportController {
   @ApiNoContentResponse({ description: 'Taken note of' })
   reportUsage(@CurrentExecution() execution: RunCaller, @Body() report: UsageReportDto): Promise<void> {
     return this.transactor.run((tx) => this.usage.execute(tx, execution, report));
+  }
+
+  @Post('notify-user')
+  @HttpCode(204)
+  @RequirePermission('execution:report')
+  @ApiOperation({
+    operationId: 'notifyUser',
+    summary: 'Tell the person who follows the run something',
+    description: 'It is `user_notified` on the timeline of the run.',
+  })
+  @ApiNoContentResponse({ description: 'On the timeline' })
+  notifyUser(
+    @CurrentExecution() execution: RunCaller,
+    @Body() { message }: NotifyUserRequestDto,
+  ): Promise<void> {
+    return this.transactor.run((tx) => this.report.notifyUser(tx, execution, message));
   }
 
   @Post('finish-task')

@@ -1,0 +1,264 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { insertTeam, insertUser, type TestUser } from './support/identities.js';
+import { RunsClient } from './support/runs.js';
+import { ServiceProcess } from './support/service-process.js';
+import { type SimulatedRunner, SimulatedWorker } from './support/simulated-worker.js';
+import { call, eventually, startTestApp, type TestApp } from './support/test-app.js';
+
+let server: TestApp;
+let worker: SimulatedWorker;
+let runs: RunsClient;
+let stranger: RunsClient;
+
+beforeAll(async () => {
+  server = await startTestApp();
+  worker = await SimulatedWorker.connect(server);
+  runs = new RunsClient(server);
+  const { headers } = await insertUser(server.dataSource, { teams: [await insertTeam(server.dataSource)] });
+  stranger = new RunsClient(server, headers);
+});
+afterAll(async () => {
+  await worker.close();
+  await server.close();
+});
+
+/** A run at work, and its agent. */
+async function startRun(request: object = {}): Promise<{ runId: string; runner: SimulatedRunner }> {
+  const runId = await runs.create(request);
+  const assignment = await worker.nextAssignment();
+  expect(assignment.task_id).toBe(runId);
+  worker.claim(assignment);
+  const runner = worker.runner(assignment);
+  await runner.begin();
+  return { runId, runner };
+}
+
+describe('notify-user', () => {
+  it('is seen on the timeline of the run', async () => {
+    const { runId, runner } = await startRun();
+    const message = 'The migration is written; the tests come next';
+    expect((await runner.call('POST', 'harness-support/notify-user', { message })).status).toBe(204);
+    expect(await runs.timeline(runId)).toContainEqual({
+      event_uuid: expect.any(String),
+      run_id: runId,
+      execution_id: Number(runner.assignment.execution_id),
+      event_type: 'user_notified',
+      occurred_at: expect.any(String),
+      payload: { message },
+    });
+  });
+
+  it.each([
+    ['no message', {}],
+    ['an empty one', { message: '' }],
+    ['a number', { message: 7 }],
+    ['too long a one', { message: 'x'.repeat(10_001) }],
+  ])('with %s is a 400 that names the message', async (_case, body) => {
+    const { runner } = await startRun();
+    expect(await runner.call('POST', 'harness-support/notify-user', body)).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: 'message' }] },
+    });
+  });
+
+  it('is a 409 once the execution is over, and leaves nothing', async () => {
+    const { runId, runner } = await startRun();
+    await runs.cancel(runId);
+    const answer = await runner.call('POST', 'harness-support/notify-user', { message: 'Late' });
+    expect(answer.status).toBe(409);
+    expect(await runs.eventTypes(runId)).not.toContain('user_notified');
+  });
+
+  it('is a 403 under the name of another run', async () => {
+    const { runner } = await startRun();
+    const other = await startRun();
+    const answer = await call(
+      `${server.url}/v1/harness-support/notify-user`,
+      'POST',
+      { message: 'From elsewhere' },
+      {
+        Authorization: `Bearer ${runner.assignment.env_vars.WARP_API_KEY!}`,
+        'X-Warp-Cloud-Agent-ID': other.runId,
+      },
+    );
+    expect(answer.status).toBe(403);
+    expect(await runs.eventTypes(other.runId)).not.toContain('user_notified');
+  });
+});
+
+describe('the client event run_blocked', () => {
+  const report = (runId: string, runner: SimulatedRunner, event_name: string, event_uuid = randomUUID()) =>
+    runner.call('POST', `agent/runs/${runId}/client-events`, {
+      event_uuid,
+      event_name,
+      timestamp: new Date().toISOString(),
+    });
+
+  it('moves the run to BLOCKED, once, and is on its timeline', async () => {
+    const { runId, runner } = await startRun();
+    const uuid = randomUUID();
+    for (let time = 0; time < 2; time++)
+      expect((await report(runId, runner, 'run_blocked', uuid)).status).toBe(204);
+    expect((await runs.read(runId)).state).toBe('BLOCKED');
+    const types = await runs.eventTypes(runId);
+    expect(types.filter((type) => type === 'run_blocked' || type === 'oz_run_blocked')).toEqual([
+      'run_blocked',
+      'oz_run_blocked',
+    ]);
+  });
+
+  it('is the only one that moves the run, and moves none that has an outcome', async () => {
+    const { runId, runner } = await startRun();
+    await report(runId, runner, 'run_failed');
+    expect((await runs.read(runId)).state).toBe('INPROGRESS');
+    await runner.finish(true);
+    await report(runId, runner, 'run_blocked');
+    expect((await runs.read(runId)).state).toBe('SUCCEEDED');
+  });
+});
+
+describe('the old path of cancel', () => {
+  it('cancels, and answers with the id as a JSON string', async () => {
+    const { runId } = await startRun();
+    const path = `tasks/${runId}/cancel`;
+    expect((await stranger.call('POST', path)).status).toBe(404);
+    expect(await runs.call('POST', path)).toMatchObject({ status: 200, body: runId });
+    expect((await runs.read(runId)).state).toBe('CANCELLED');
+    expect((await runs.call('POST', path)).status).toBe(400);
+    expect((await runs.call('POST', 'tasks/nonsense/cancel')).status).toBe(404);
+  });
+});
+
+describe('the children of a run', () => {
+  interface Family {
+    children?: string[];
+  }
+  const childrenOf = async (runId: string) => ((await runs.read(runId)) as Family).children;
+
+  it('are shown with the run, the earliest first, to whom may know of them', async () => {
+    const { runId, runner } = await startRun();
+    const first = await runs.create({ parent_run_id: runId });
+    const second = await runs.create({ parent_run_id: runId });
+    await runs.create({ parent_run_id: first });
+    expect(await childrenOf(runId)).toEqual([first, second]);
+    expect(await childrenOf(second)).toEqual([]);
+    const own = await runner.call('GET', `agent/runs/${runId}`);
+    expect((own.body as Family).children).toEqual([first, second]);
+    const { runs: listed } = await runs.list(`ancestor_run_id=${runId}`);
+    for (const run of listed) expect(run).not.toHaveProperty('children');
+    for (let taken = 0; taken < 3; taken++) worker.claim(await worker.nextAssignment());
+  });
+
+  it('of another team are not shown', async () => {
+    const { runId } = await startRun();
+    const child = await runs.create({ parent_run_id: runId });
+    worker.claim(await worker.nextAssignment());
+    await server.dataSource.query('UPDATE runs SET team_uid = $2 WHERE id = $1', [
+      child,
+      await insertTeam(server.dataSource),
+    ]);
+    expect(await childrenOf(runId)).toEqual([]);
+  });
+});
+
+describe('the self-hosted workers that are connected', () => {
+  interface Worker {
+    worker_host: string;
+    connection_count: number;
+    connected_at: string;
+    last_seen_at: string;
+  }
+  let replica: TestApp;
+  let member: TestUser;
+
+  beforeAll(async () => {
+    replica = await startTestApp({}, server);
+    member = await insertUser(server.dataSource, { teams: [await insertTeam(server.dataSource)] });
+  });
+  afterAll(async () => {
+    await replica.close();
+  });
+
+  const connected = async (at: TestApp, headers = member.headers): Promise<Worker[]> => {
+    const { status, body } = await at.call(
+      'GET',
+      '/v1/agent/connected-self-hosted-workers',
+      undefined,
+      headers,
+    );
+    expect(status).toBe(200);
+    return (body as { workers: Worker[] }).workers;
+  };
+
+  it('are the same at every replica, by name, with all of their connections', async () => {
+    const options = { workerId: 'farm', key: member.key };
+    const connections = [
+      await SimulatedWorker.connect(server, options),
+      await SimulatedWorker.connect(replica, options),
+      await SimulatedWorker.connect(replica, { ...options, workerId: 'barn' }),
+    ];
+    const seen = await connected(server);
+    expect(seen).toEqual([
+      {
+        worker_host: 'barn',
+        connection_count: 1,
+        connected_at: expect.any(String),
+        last_seen_at: expect.any(String),
+      },
+      {
+        worker_host: 'farm',
+        connection_count: 2,
+        connected_at: expect.any(String),
+        last_seen_at: expect.any(String),
+      },
+    ]);
+    expect(await connected(replica)).toEqual(seen);
+    for (const { connected_at, last_seen_at } of seen)
+      expect(Date.parse(last_seen_at)).toBeGreaterThanOrEqual(Date.parse(connected_at));
+    for (const connection of connections) await connection.close();
+    await expectNone();
+  });
+
+  it('are those of the own team alone, without the hosted pool', async () => {
+    const connection = await SimulatedWorker.connect(server, { workerId: 'secret', key: member.key });
+    const other = await insertUser(server.dataSource, { teams: [await insertTeam(server.dataSource)] });
+    // The worker of the operator's key, connected since the beginning, is of the hosted pool.
+    expect(await connected(server, other.headers)).toEqual([]);
+    expect((await connected(server)).map((each) => each.worker_host)).toEqual(['secret']);
+    await connection.close();
+    await expectNone();
+  });
+
+  it('lack those of a replica that was killed, once they have been silent for 90 seconds', async () => {
+    const options = { workerId: 'twice', key: member.key };
+    const alive = await SimulatedWorker.connect(server, options);
+    const killed = await ServiceProcess.start({
+      DATABASE_URL: server.databaseUrl,
+      DATA_DIR: join(server.dataDir, 'killed'),
+      ENCRYPTION_KEY: server.encryptionKey.toString('base64'),
+      WORKER_SLOTS: '0',
+    });
+    const orphan = await SimulatedWorker.connect({ ...server, url: killed.url }, options);
+    await killed.stop('SIGKILL');
+    await orphan.closed;
+    const counts = async () =>
+      (await connected(replica)).map(({ worker_host, connection_count }) => [worker_host, connection_count]);
+    expect(await counts()).toEqual([['twice', 2]]);
+    // In place of a wait of 90 seconds.
+    await server.dataSource.query(
+      `UPDATE worker_connections SET last_seen_at = now() - interval '91 seconds'
+        WHERE id = (SELECT id FROM worker_connections WHERE worker_id = 'twice' ORDER BY connected_at DESC LIMIT 1)`,
+    );
+    expect(await counts()).toEqual([['twice', 1]]);
+    await alive.close();
+    await expectNone();
+  });
+
+  async function expectNone(): Promise<void> {
+    await eventually(async () => ((await connected(server)).length === 0 ? true : undefined), {
+      what: 'the departure of the workers',
+    });
+  }
+});
