@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountCaller } from '../../identities/index.js';
-import {
-  type ConnectedWorker,
-  WorkerConnectionRepository,
-} from '../persistence/worker-connection.repository.js';
+import type { ConnectedWorker } from '../domain/connected-worker.js';
+import { WorkerConnectionRepository } from '../persistence/worker-connection.repository.js';
 
 /** Lists the self-hosted workers of the caller's team that are connected, to whichever replica. */
 @Injectable()
