@@ -5,7 +5,7 @@ import { insertTeam, insertUser, type TestUser } from './support/identities.js';
 import { RunsClient } from './support/runs.js';
 import { ServiceProcess } from './support/service-process.js';
 import { type SimulatedRunner, SimulatedWorker } from './support/simulated-worker.js';
-import { call, eventually, startTestApp, type TestApp } from './support/test-app.js';
+import { type Answer, call, eventually, startTestApp, type TestApp } from './support/test-app.js';
 
 let server: TestApp;
 let worker: SimulatedWorker;
@@ -116,6 +116,199 @@ describe('the client event run_blocked', () => {
     await runner.finish(true);
     await report(runId, runner, 'run_blocked');
     expect((await runs.read(runId)).state).toBe('SUCCEEDED');
+  });
+});
+
+interface Target {
+  url: string;
+  method: string;
+  headers: Record<string, string>;
+}
+const put = async ({ url, method, headers }: Target, body: string) =>
+  expect((await fetch(url, { method, headers, body })).status).toBe(200);
+const textAt = async (url: string) => (await fetch(server.url + new URL(url).pathname)).text();
+
+describe('block-snapshot', () => {
+  const open = async (runner: SimulatedRunner): Promise<string> => {
+    const { body } = await runner.call('POST', 'harness-support/external-conversation', {
+      format: 'claude_code_cli',
+    });
+    return (body as { conversation_id: string }).conversation_id;
+  };
+  const target = (runner: SimulatedRunner, conversation_id: string) =>
+    runner.call('POST', 'harness-support/block-snapshot', { conversation_id });
+  const read = (id: string, client = runs) => client.call('GET', `conversations/${id}/block-snapshot`);
+
+  it('is read back by whoever may read the conversation', async () => {
+    const { runner } = await startRun();
+    const id = await open(runner);
+    expect((await read(id)).status).toBe(404);
+    await put((await target(runner, id)).body as Target, '{"blocks":[1]}');
+    const answer = await read(id);
+    expect(answer.status).toBe(302);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(await textAt(answer.headers.get('location')!)).toBe('{"blocks":[1]}');
+    expect((await runner.call('GET', `agent/conversations/${id}/block-snapshot`)).status).toBe(302);
+    expect((await read(id, stranger)).status).toBe(404);
+    expect((await read('nonsense')).status).toBe(404);
+  });
+
+  it('of the next execution takes nothing away before its bytes are there', async () => {
+    const { runId, runner } = await startRun();
+    const id = await open(runner);
+    const late = (await target(runner, id)).body as Target;
+    await put(late, '"first"');
+    await runner.finish(true);
+    await runner.shutDown();
+    await runs.call('POST', `runs/${runId}/followups`, { message: 'Go on' });
+    const assignment = await worker.nextAssignment();
+    worker.claim(assignment);
+    const next = (await target(worker.runner(assignment), id)).body as Target;
+    expect(await textAt((await read(id)).headers.get('location')!)).toBe('"first"');
+    // What the earlier execution still puts is not the conversation's any more.
+    await put(late, '"late"');
+    expect(await textAt((await read(id)).headers.get('location')!)).toBe('"first"');
+    await put(next, '"second"');
+    expect(await textAt((await read(id)).headers.get('location')!)).toBe('"second"');
+  });
+
+  it('is only for the conversation of the own run', async () => {
+    const { runner } = await startRun();
+    const other = await startRun();
+    const id = await open(other.runner);
+    expect((await target(runner, id)).status).toBe(404);
+    expect((await target(runner, 'nonsense')).status).toBe(400);
+  });
+});
+
+describe('a checkpoint', () => {
+  const named = (...names: string[]) => names.map((filename) => ({ filename, mime_type: 'text/plain' }));
+  const ask = (runner: SimulatedRunner, generation: unknown, ...names: string[]) =>
+    runner.call('POST', 'harness-support/upload-snapshot', {
+      mode: 'checkpoint',
+      generation,
+      files: named(...names),
+    });
+  const uploads = (answer: Answer): Target[] => {
+    expect(answer).toMatchObject({ status: 200 });
+    return (answer.body as { uploads: Target[] }).uploads;
+  };
+  /** Puts files that all say the same. */
+  const checkpoint = async (
+    runner: SimulatedRunner,
+    generation: number,
+    text: string,
+    ...names: string[]
+  ) => {
+    for (const target of uploads(await ask(runner, generation, ...names))) await put(target, text);
+  };
+  const commit = (runner: SimulatedRunner, generation: unknown, ...files: unknown[]) =>
+    runner.call('POST', 'harness-support/commit-snapshot', { generation, files });
+  /** What whoever continues the run finds: names and bytes. */
+  const leftBehind = async (runId: string): Promise<[string, string][]> => {
+    const { body } = await runs.call('GET', `runs/${runId}/handoff/attachments`);
+    const { attachments } = body as { attachments: { filename: string; download_url: string }[] };
+    return Promise.all(
+      attachments.map(async ({ filename, download_url }): Promise<[string, string]> => [
+        filename,
+        await textAt(download_url),
+      ]),
+    );
+  };
+  const named400 = (field: string) => ({ status: 400, body: { errors: [{ field }] } });
+
+  it('is left behind by an execution that dies: the last one that it committed, whole', async () => {
+    const { runId, runner } = await startRun();
+    await checkpoint(runner, 0, 'zero', 'a', 'b');
+    expect(await commit(runner, 0, 'a', 'b')).toMatchObject({ status: 200, body: { generation: 0 } });
+    await checkpoint(runner, 7, 'seven', 'a', 'c');
+    expect(await commit(runner, 7, 'a', 'c')).toMatchObject({ status: 200, body: { generation: 7 } });
+    await checkpoint(runner, 8, 'eight', 'a');
+    expect(await leftBehind(runId)).toEqual([]);
+    await runner.shutDown({ category: 'oom', message: 'Killed' });
+    expect(await leftBehind(runId)).toEqual([
+      ['a', 'seven'],
+      ['c', 'seven'],
+    ]);
+  });
+
+  it('stays as it is when one file of the next has not been put', async () => {
+    const { runId, runner } = await startRun();
+    await checkpoint(runner, 1, 'one', 'a');
+    await commit(runner, 1, 'a');
+    const [a] = uploads(await ask(runner, 2, 'a', 'b'));
+    await put(a!, 'two');
+    expect(await commit(runner, 2, 'a', 'b')).toMatchObject(named400('files'));
+    expect(await commit(runner, 2, 'a', 'never asked for')).toMatchObject(named400('files'));
+    await runner.shutDown();
+    expect(await leftBehind(runId)).toEqual([['a', 'one']]);
+  });
+
+  it('is committed once by ten calls, and by none that comes after a later one', async () => {
+    const { runId, runner } = await startRun();
+    await checkpoint(runner, 1, 'one', 'a', 'dropped');
+    await checkpoint(runner, 2, 'two', 'a');
+    const answers = await Promise.all([
+      ...Array.from({ length: 10 }, () => commit(runner, 2, 'a')),
+      commit(runner, 1, 'a'),
+    ]);
+    expect(answers.slice(0, 10).map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
+    // The earlier generation was either before the later one, or forgotten by it.
+    expect([200, 400]).toContain(answers[10]!.status);
+    expect((await commit(runner, 1, 'a')).status).toBe(400);
+    expect(await ask(runner, 1, 'a')).toMatchObject(named400('generation'));
+    expect(await ask(runner, 2, 'a')).toMatchObject(named400('generation'));
+    const rows = await server.dataSource.query<object[]>('SELECT 1 FROM snapshot_files WHERE run_id = $1', [
+      runId,
+    ]);
+    expect(rows).toHaveLength(1);
+    await runner.shutDown();
+    expect(await leftBehind(runId)).toEqual([['a', 'two']]);
+  });
+
+  it('does not count where files were left behind at the end', async () => {
+    const { runId, runner } = await startRun();
+    await checkpoint(runner, 1, 'in between', 'a');
+    await commit(runner, 1, 'a');
+    const answer = await runner.call('POST', 'harness-support/upload-snapshot', { files: named('a') });
+    await put(uploads(answer)[0]!, 'at the end');
+    await runner.finish(true);
+    await runner.shutDown();
+    expect(await leftBehind(runId)).toEqual([['a', 'at the end']]);
+  });
+
+  it('does not use up the files of a run: earlier ones make room', async () => {
+    const { runner } = await startRun();
+    const names = Array.from({ length: 25 }, (_, at) => `file-${String(at)}`);
+    for (let generation = 1; generation <= 6; generation++) {
+      await checkpoint(runner, generation, 'x', ...names);
+      expect((await commit(runner, generation, ...names)).status).toBe(200);
+    }
+    for (const generation of [7, 8, 9]) expect((await ask(runner, generation, ...names)).status).toBe(200);
+    expect((await ask(runner, 10, 'one more')).status).toBe(403);
+  });
+
+  it('has its form', async () => {
+    const { runner } = await startRun();
+    for (const generation of [undefined, -1, 1.5, '1', 2 ** 53]) {
+      expect(await ask(runner, generation, 'a')).toMatchObject(named400('generation'));
+      expect(await commit(runner, generation, 'a')).toMatchObject(named400('generation'));
+    }
+    expect(await commit(runner, 1)).toMatchObject(named400('files'));
+    expect(await commit(runner, 1, '../a')).toMatchObject(named400('files'));
+    expect(await commit(runner, 1, 7)).toMatchObject(named400('files'));
+    const body = { mode: 'other', generation: 1, files: named('a') };
+    expect(await runner.call('POST', 'harness-support/upload-snapshot', body)).toMatchObject(
+      named400('mode'),
+    );
+  });
+
+  it('is a 409 once the execution is over', async () => {
+    const { runId, runner } = await startRun();
+    await checkpoint(runner, 1, 'one', 'a');
+    await runs.cancel(runId);
+    expect((await commit(runner, 1, 'a')).status).toBe(409);
+    expect((await ask(runner, 2, 'a')).status).toBe(409);
   });
 });
 

@@ -176,6 +176,27 @@ export class HarnessSupportController {
     return this.transactor.run((tx) => this.transcripts.target(tx, execution, body.conversation_id, origin));
   }
 
+  @Post('block-snapshot')
+  @HttpCode(200)
+  @RequirePermission('execution:report')
+  @ApiOperation({
+    operationId: 'getBlockSnapshotTarget',
+    summary: "Ask where a snapshot of the agent's terminal is to be put",
+    description: 'JSON, read back at `GET /agent/conversations/{conversationId}/block-snapshot`.',
+  })
+  @ApiOkResponse({ type: UploadTargetDto })
+  @ApiNotFoundResponse({ description: 'Not the conversation of this run' })
+  blockSnapshot(
+    @CurrentExecution() execution: RunCaller,
+    @Body() body: TranscriptRequestDto,
+    @Req() request: Request,
+  ): Promise<UploadTargetDto> {
+    const origin = callerOrigin(request, this.config.publicUrl);
+    return this.transactor.run((tx) =>
+      this.transcripts.blockSnapshotTarget(tx, execution, body.conversation_id, origin),
+    );
+  }
+
   @Post('usage')
   @HttpCode(204)
   @RequirePermission('execution:report')

@@ -325,7 +325,7 @@ export class ExternalConversationDto {
   conversation_id: string;
 }
 
-/** Asks where the transcript is to be put. */
+/** Asks where something of the conversation is to be put: its transcript, a snapshot of the terminal. */
 @TolerateUnknownFields()
 export class TranscriptRequestDto {
   /**
