@@ -312,6 +312,84 @@ describe('a checkpoint', () => {
   });
 });
 
+describe('the attachments of a run', () => {
+  interface Prepared {
+    attachment_id: string;
+    upload_url: string;
+    upload_target: Target;
+  }
+  const files = (...names: string[]) => names.map((filename) => ({ filename, mime_type: 'text/plain' }));
+  const prepare = (runId: string, names: string[], client = runs) =>
+    client.call('POST', `runs/${runId}/attachments/prepare`, { files: files(...names) });
+  const prepared = async (runId: string, ...names: string[]): Promise<Prepared[]> => {
+    const answer = await prepare(runId, names);
+    expect(answer).toMatchObject({ status: 200 });
+    return (answer.body as { attachments: Prepared[] }).attachments;
+  };
+  const idsOf = ({ body }: Answer) =>
+    (body as { attachments: { attachment_id: string }[] }).attachments.map((each) => each.attachment_id);
+
+  it('are put by whoever gives them, and downloaded by its agent', async () => {
+    const { runId, runner } = await startRun();
+    const [a, b] = await prepared(runId, 'a.txt', 'b.txt');
+    expect(a!.upload_url).toBe(a!.upload_target.url);
+    await put(a!.upload_target, 'A file');
+    const path = `agent/runs/${runId}/attachments/download`;
+    const ids = [a!.attachment_id.toUpperCase(), b!.attachment_id, randomUUID()];
+    const answer = await runner.call('POST', path, { attachment_ids: ids });
+    expect(answer).toMatchObject({ status: 200 });
+    expect(idsOf(answer)).toEqual([a!.attachment_id]);
+    const [{ download_url }] = (answer.body as { attachments: [{ download_url: string }] }).attachments;
+    expect(await textAt(download_url)).toBe('A file');
+  });
+
+  it('are in place for the next execution, as far as they have been put', async () => {
+    const { runId, runner } = await startRun();
+    const [a] = await prepared(runId, 'a.txt', 'never-put.txt');
+    await put(a!.upload_target, 'A file');
+    const { body } = await runner.call('GET', 'harness-support/execution');
+    expect(idsOf({ body } as Answer)).toEqual([a!.attachment_id]);
+  });
+
+  it('are given by its agent, too, but to no other run', async () => {
+    const { runId, runner } = await startRun();
+    const other = await startRun();
+    const give = (id: string) =>
+      runner.call('POST', `agent/runs/${id}/attachments/prepare`, { files: files('a') });
+    expect((await give(runId)).status).toBe(200);
+    expect((await give(other.runId)).status).toBe(404);
+    const [theirs] = await prepared(other.runId, 'secret');
+    await put(theirs!.upload_target, 'A secret');
+    const attachment_ids = [theirs!.attachment_id];
+    const ask = (id: string) =>
+      runner.call('POST', `agent/runs/${id}/attachments/download`, { attachment_ids });
+    expect((await ask(other.runId)).status).toBe(404);
+    expect(idsOf(await ask(runId))).toEqual([]);
+    expect((await prepare(runId, ['a'], stranger)).status).toBe(404);
+  });
+
+  it('are a hundred at most, however many give them at once', async () => {
+    const { runId } = await startRun();
+    const names = Array.from({ length: 25 }, (_, at) => `file-${String(at)}`);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => prepare(runId, names)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 403, 403, 403, 403]);
+  });
+
+  it('have their form', async () => {
+    const { runId } = await startRun();
+    const call400 = async (path: string, body: object, field: string) =>
+      expect(await runs.call('POST', `runs/${runId}/attachments/${path}`, body)).toMatchObject({
+        status: 400,
+        body: { errors: [{ field }] },
+      });
+    await call400('prepare', { files: [] }, 'files');
+    await call400('prepare', { files: files('../a') }, 'files.0.filename');
+    await call400('download', { attachment_ids: ['nonsense'] }, 'attachment_ids');
+    await call400('download', {}, 'attachment_ids');
+    expect((await prepare('nonsense', ['a'])).status).toBe(404);
+  });
+});
+
 describe('the old path of cancel', () => {
   it('cancels, and answers with the id as a JSON string', async () => {
     const { runId } = await startRun();

@@ -6,11 +6,15 @@ export interface StoredAttachment {
   id: string;
   fileName: string;
   mimeType: string;
-  sizeBytes: number;
+  /** Null of one whose bytes its giver puts there themselves, and perhaps has not yet. */
+  sizeBytes: number | null;
   objectKey: string;
 }
 
-/** The files that runs were created with. */
+/** Of one run. */
+export const MAX_ATTACHMENTS = 100;
+
+/** The files that runs were given. */
 @Injectable()
 export class AttachmentRepository {
   async insert(tx: Tx, attachments: (StoredAttachment & { runId: string })[]): Promise<void> {
@@ -26,6 +30,25 @@ export class AttachmentRepository {
         attachments.map(({ objectKey }) => objectKey),
       ],
     );
+  }
+
+  /**
+   * Adds files to a run, all of them or none; whoever else does waits.
+   *
+   * @returns false when the run would have more than {@link MAX_ATTACHMENTS} then
+   */
+  async add(tx: Tx, runId: string, attachments: StoredAttachment[]): Promise<boolean> {
+    await tx.query('SELECT 1 FROM runs WHERE id = $1 FOR NO KEY UPDATE', [runId]);
+    const [row] = await tx.query<{ count: number }>(
+      'SELECT count(*)::int AS count FROM run_attachments WHERE run_id = $1',
+      [runId],
+    );
+    if ((row?.count ?? 0) + attachments.length > MAX_ATTACHMENTS) return false;
+    await this.insert(
+      tx,
+      attachments.map((attachment) => ({ ...attachment, runId })),
+    );
+    return true;
   }
 
   /** In the order in which they were given. */
