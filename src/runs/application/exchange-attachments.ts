@@ -40,12 +40,12 @@ export class ExchangeAttachments {
     files: { fileName: string; mimeType: string }[],
     origin: string,
   ): Promise<PrepareAttachmentsOutcome> {
-    if (!(await this.runs.exists(runId, runVisibility(caller)))) return { outcome: 'not_found' };
     const added = files.map((file) => {
       const id = newUuid();
       return { ...file, id, sizeBytes: null, objectKey: `runs/${runId}/attachments/${id}` };
     });
-    if (!(await this.attachments.add(tx, runId, added))) return { outcome: 'too_many' };
+    const outcome = await this.attachments.add(tx, runId, runVisibility(caller), added);
+    if (outcome !== 'added') return { outcome };
     const attachments = added.map(async ({ id, mimeType, objectKey }) => ({
       id,
       target: await this.storage.uploadTarget(objectKey, {
