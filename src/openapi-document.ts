@@ -32,6 +32,7 @@ export function openApiDocument(app: NestExpressApplication): OpenAPIObject {
     .addTag('Automations', 'What starts runs for events elsewhere')
     .addTag('Definitions', 'Factories as files')
     .addTag('Webhooks', 'Where senders deliver, and what they delivered')
+    .addTag('Workers', 'The machines of a team that execute its runs')
     .addTag('Harness support', 'What the agent of an execution calls, with the key of its run')
     .addTag('Webhook ingress', 'Where the systems of others deliver to')
     .addTag('Operations', 'Health, metrics and the meaning of error codes')

@@ -135,6 +135,7 @@ beforeAll(async () => {
   });
   const set = (kind: string, value: string | undefined): unknown => resources.set(kind, value ?? '');
   set('/v1/agent/runs/{runId}', run_id);
+  set('/v1/agent/tasks/{runId}', run_id);
   set('/v1/agent/events/{runId}', run_id);
   await make(`/v1/agent/runs/${run_id ?? ''}/followups`, { message: 'More' });
   const messages = await server.call('GET', `/v1/agent/messages/${run_id ?? ''}`, undefined, admin.headers);

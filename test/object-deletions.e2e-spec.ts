@@ -73,8 +73,8 @@ async function runWithObjects(): Promise<{ runId: string; keys: string[] }> {
     [runId, await store(key('upload'))],
   );
   await server.dataSource.query(
-    `INSERT INTO snapshot_files (id, run_id, execution_id, file_name, mime_type, object_key)
-     VALUES (gen_random_uuid(), $1, 1, 'a', 'text/plain', $2)`,
+    `INSERT INTO snapshot_files (id, run_id, execution_id, generation, file_name, mime_type, object_key)
+     VALUES (gen_random_uuid(), $1, 1, -1, 'a', 'text/plain', $2)`,
     [runId, await store(key('snapshot'))],
   );
   const keys = [attached!.object_key, key('artifact'), key('upload'), key('snapshot')];
@@ -105,6 +105,25 @@ describe('a run that goes', () => {
     expect(await due()).toEqual([]);
     await sweep();
     for (const key of keys) expect(await isStored(key)).toBe(true);
+  });
+});
+
+describe('a snapshot of a terminal that another one replaces', () => {
+  it('goes', async () => {
+    const id = randomUUID();
+    const [old, next] = [`conversations/${id}/1.blocks.json`, `conversations/${id}/2.blocks.json`];
+    for (const key of [old, next]) await store(key);
+    await server.dataSource.query(
+      `INSERT INTO conversations (id, format, block_snapshot_key) VALUES ($1, 'millwright_script', $2)`,
+      [id, old],
+    );
+    await server.dataSource.query('UPDATE conversations SET block_snapshot_key = $2 WHERE id = $1', [
+      id,
+      next,
+    ]);
+    await sweep();
+    expect(await isStored(old)).toBe(false);
+    expect(await isStored(next)).toBe(true);
   });
 });
 

@@ -3,7 +3,7 @@ export { ArtifactRuns } from './application/artifact-runs.js';
 export { OpenUpload } from './application/open-upload.js';
 export { ReportArtifact } from './application/report-artifact.js';
 export { RunArtifacts } from './application/run-artifacts.js';
-export { type SnapshotFile, Snapshots } from './application/snapshots.js';
+export { type NamedFile, type SnapshotFile, Snapshots } from './application/snapshots.js';
 export { ArtifactsModule } from './artifacts.module.js';
 export {
   ARTIFACT_TYPES,

@@ -3,6 +3,7 @@ import {
   ArtifactEntity,
   ArtifactPlanVersionEntity,
   ArtifactUploadEntity,
+  SnapshotCheckpointEntity,
   SnapshotFileEntity,
 } from '../artifacts/persistence/artifact.entities.js';
 import {
@@ -77,6 +78,7 @@ import { Schedules1763683200015 } from './migrations/1763683200015-schedules.js'
 import { Automations1763683200016 } from './migrations/1763683200016-automations.js';
 import { Scores1763683200017 } from './migrations/1763683200017-scores.js';
 import { RunUsage1763683200018 } from './migrations/1763683200018-run-usage.js';
+import { Checkpoints1763683200019 } from './migrations/1763683200019-checkpoints.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -137,6 +139,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       ArtifactEntity,
       ArtifactPlanVersionEntity,
       ArtifactUploadEntity,
+      SnapshotCheckpointEntity,
       SnapshotFileEntity,
       ObjectDeletionEntity,
       ScorerEntity,
@@ -161,6 +164,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       Automations1763683200016,
       Scores1763683200017,
       RunUsage1763683200018,
+      Checkpoints1763683200019,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

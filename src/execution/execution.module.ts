@@ -6,6 +6,7 @@ import { RunsModule } from '../runs/index.js';
 import { ExecutionArtifactsController } from './api/execution-artifacts.controller.js';
 import { ExecutionEventsController } from './api/execution-events.controller.js';
 import { HarnessSupportController } from './api/harness-support.controller.js';
+import { WorkersController } from './api/workers.controller.js';
 import { WorkerSocketServer } from './api/worker-socket.server.js';
 import { Dispatcher } from './application/dispatcher.js';
 import { ExecutionSetting } from './application/execution-setting.js';
@@ -13,6 +14,7 @@ import { ExecutionLease } from './application/execution-lease.js';
 import { GrantedSecrets } from './application/granted-secrets.js';
 import { HandOverMessages } from './application/hand-over-messages.js';
 import { KeepTranscript } from './application/keep-transcript.js';
+import { ListWorkers } from './application/list-workers.js';
 import { ReceiveWorkerMessage } from './application/receive-worker-message.js';
 import { ReadExecution } from './application/read-execution.js';
 import { ReportArtifacts } from './application/report-artifacts.js';
@@ -25,11 +27,17 @@ import { WorkerConnectionRepository } from './persistence/worker-connection.repo
 
 @Module({
   imports: [RunsModule, CatalogModule, ArtifactsModule],
-  controllers: [HarnessSupportController, ExecutionArtifactsController, ExecutionEventsController],
+  controllers: [
+    HarnessSupportController,
+    ExecutionArtifactsController,
+    ExecutionEventsController,
+    WorkersController,
+  ],
   providers: [
     WorkerConnections,
     WorkerConnectionRepository,
     WorkerSessions,
+    ListWorkers,
     WorkerSocketServer,
     ReceiveWorkerMessage,
     Dispatcher,

@@ -21,7 +21,7 @@ export { isTerminal, type RunState } from './domain/run-state.js';
 export type { RunView } from './domain/run-view.js';
 export { classifyFailure } from './domain/status-message.js';
 export { AttachmentRepository, type StoredAttachment } from './persistence/attachment.repository.js';
-export { ConversationRepository } from './persistence/conversation.repository.js';
+export { ConversationRepository, type ConversationRow } from './persistence/conversation.repository.js';
 export { type EndedRun, EndedRuns } from './persistence/ended-runs.js';
 export { ExecutionQueries } from './persistence/execution-queries.js';
 export type { AssignedRun, ExecutionRef, WorkerPool } from './persistence/run-transitions.js';

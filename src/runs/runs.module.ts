@@ -2,6 +2,7 @@ import { Global, Module, type OnModuleInit } from '@nestjs/common';
 import { ArtifactRuns, ArtifactsModule } from '../artifacts/index.js';
 import { CatalogModule, EnvironmentRuns, SkillRuns } from '../catalog/index.js';
 import { Metrics } from '../kernel/observability/metrics.js';
+import { AttachmentsController } from './api/attachments.controller.js';
 import { ConversationsController } from './api/conversations.controller.js';
 import { EventStreams } from './api/event-stream.js';
 import { EventsController } from './api/events.controller.js';
@@ -13,6 +14,7 @@ import { CancelRun } from './application/cancel-run.js';
 import { ConfigureRun } from './application/configure-run.js';
 import { CreateRun } from './application/create-run.js';
 import { EventFeed } from './application/event-feed.js';
+import { ExchangeAttachments } from './application/exchange-attachments.js';
 import { ExchangeMessages } from './application/exchange-messages.js';
 import { DescribeRuns } from './application/describe-runs.js';
 import { FollowUpRun } from './application/follow-up-run.js';
@@ -69,6 +71,7 @@ class PortsModule {}
     EventsController,
     MessagesController,
     HandoffController,
+    AttachmentsController,
     RunPageController,
   ],
   providers: [
@@ -77,6 +80,7 @@ class PortsModule {}
     ConfigureRun,
     ModelChoice,
     StoreAttachments,
+    ExchangeAttachments,
     ReleaseIdempotencyKeys,
     CreateRun,
     ListRuns,

@@ -120,7 +120,7 @@ export class ArtifactUploadEntity {
 
 /** A file of the snapshot that an execution left behind for whoever continues its work. */
 @Entity('snapshot_files')
-@Index('snapshot_files_name', ['runId', 'executionId', 'fileName'], { unique: true })
+@Index('snapshot_files_name', ['runId', 'executionId', 'generation', 'fileName'], { unique: true })
 @Index('snapshot_files_object_key', ['objectKey'])
 export class SnapshotFileEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'snapshot_files_pkey' })
@@ -144,4 +144,25 @@ export class SnapshotFileEntity {
 
   @Column('text', { name: 'object_key' })
   objectKey: string;
+
+  /** Of the checkpoint that it belongs to; -1: of none, but of what the execution leaves behind at its end. */
+  @Column('bigint')
+  generation: string;
+}
+
+/** The checkpoint of an execution that counts: the last one that it has committed. */
+@Entity('snapshot_checkpoints')
+export class SnapshotCheckpointEntity {
+  @PrimaryColumn('uuid', { name: 'run_id', primaryKeyConstraintName: 'snapshot_checkpoints_pkey' })
+  runId: string;
+
+  @ManyToOne('RunEntity', { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'run_id', foreignKeyConstraintName: 'snapshot_checkpoints_run_id_fkey' })
+  run?: unknown;
+
+  @PrimaryColumn('bigint', { name: 'execution_id', primaryKeyConstraintName: 'snapshot_checkpoints_pkey' })
+  executionId: string;
+
+  @Column('bigint')
+  generation: string;
 }

@@ -17,6 +17,8 @@ import { ReportArtifacts } from '../application/report-artifacts.js';
 import {
   ArtifactUploadDto,
   ArtifactUploadRequestDto,
+  CommitSnapshotRequestDto,
+  CommittedSnapshotDto,
   ReportArtifactRequestDto,
   ReportedArtifactDto,
   SnapshotUploadRequestDto,
@@ -88,20 +90,46 @@ export class ExecutionArtifactsController {
   @ApiOperation({
     operationId: 'openSnapshotUploads',
     summary: 'Ask where the files that the execution leaves behind are to be put',
-    description: 'At most 25 MiB each and 100 a run. A name that came before has the same place.',
+    description:
+      'At most 25 MiB each and 100 a run. A name that came before has the same place. With `mode` `checkpoint` they are put in the midst ' +
+      'of the execution and count once they are committed: for one that does not live to leave anything at its end.',
   })
   @ApiOkResponse({ type: SnapshotUploadsDto, description: 'In the order of the files' })
   async snapshot(
     @CurrentExecution() execution: RunCaller,
-    @Body() { files }: SnapshotUploadRequestDto,
+    @Body() { files, mode, generation }: SnapshotUploadRequestDto,
     @Req() request: Request,
   ): Promise<SnapshotUploadsDto> {
     const origin = callerOrigin(request, this.config.publicUrl);
     const named = files.map((file) => ({ fileName: file.filename, mimeType: file.mime_type }));
     return {
       uploads: await this.transactor.run((tx) =>
-        this.artifacts.snapshotTargets(tx, execution, named, origin),
+        this.artifacts.snapshotTargets(
+          tx,
+          execution,
+          { files: named, generation: mode === 'checkpoint' ? generation : undefined },
+          origin,
+        ),
       ),
     };
+  }
+
+  @Post('commit-snapshot')
+  @HttpCode(200)
+  @RequirePermission('execution:report')
+  @ApiOperation({
+    operationId: 'commitSnapshot',
+    summary: 'Make files that have been put the checkpoint of the execution',
+    description:
+      'All of them or none: when one has not been put, the checkpoint of before stays. Earlier checkpoints are forgotten. A repeated call ' +
+      'changes nothing.',
+  })
+  @ApiOkResponse({ type: CommittedSnapshotDto })
+  async commitSnapshot(
+    @CurrentExecution() execution: RunCaller,
+    @Body() { generation, files }: CommitSnapshotRequestDto,
+  ): Promise<CommittedSnapshotDto> {
+    await this.transactor.run((tx) => this.artifacts.commitCheckpoint(tx, execution, generation, files));
+    return { generation };
   }
 }

@@ -6,13 +6,17 @@ import {
   ArrayNotEmpty,
   IsArray,
   IsIn,
+  IsInt,
   IsNotEmpty,
   IsObject,
   IsOptional,
   IsString,
   IsUUID,
+  Max,
   MaxLength,
+  Min,
   ValidateBy,
+  ValidateIf,
   ValidateNested,
 } from 'class-validator';
 import {
@@ -34,6 +38,10 @@ const MAX_PATH = 1_024;
 const MAX_METADATA = 16_384;
 const MAX_PLAN = 1_000_000;
 const MAX_SNAPSHOT_FILES = 25;
+const MAX_CHECKPOINT_FILES = 100;
+
+/** The property is the number of a checkpoint. */
+const IsGeneration = (): PropertyDecorator => applyDecorators(IsInt(), Min(0), Max(Number.MAX_SAFE_INTEGER));
 
 /** The property is an object that is short as JSON. */
 const IsSmallObject = (): PropertyDecorator =>
@@ -393,6 +401,56 @@ export class SnapshotUploadRequestDto {
   @ValidateNested({ each: true })
   @Type(() => SnapshotFileDto)
   files: SnapshotFileDto[];
+
+  /**
+   * `checkpoint`: they count once they are committed. Left out: they are what the execution leaves behind at its end.
+   * @example "checkpoint"
+   */
+  @IsOptional()
+  @IsIn(['checkpoint'])
+  @ApiProperty({ enum: ['checkpoint'], required: false })
+  mode?: 'checkpoint';
+
+  /**
+   * Of a checkpoint: its number, higher than that of the one before. Without `mode` it says nothing.
+   * @example 3
+   */
+  @ValidateIf(({ mode }: SnapshotUploadRequestDto) => mode !== undefined)
+  @IsGeneration()
+  @ApiProperty({ type: 'integer', format: 'int64', required: false })
+  generation?: number;
+}
+
+/** A checkpoint whose files have been put. */
+@TolerateUnknownFields()
+export class CommitSnapshotRequestDto {
+  /**
+   * Its number.
+   * @example 3
+   */
+  @IsGeneration()
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  generation: number;
+
+  /**
+   * The names of all of its files; others that were put are dropped.
+   * @example ["changes.patch"]
+   */
+  @IsArray()
+  @ArrayNotEmpty()
+  @ArrayMaxSize(MAX_CHECKPOINT_FILES)
+  @IsFileName({ each: true })
+  files: string[];
+}
+
+/** The checkpoint that counts now. */
+export class CommittedSnapshotDto {
+  /**
+   * Its number.
+   * @example 3
+   */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  generation: number;
 }
 
 /** Where the files are to be put. */

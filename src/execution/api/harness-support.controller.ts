@@ -30,6 +30,7 @@ import {
   ExternalConversationDto,
   ExternalConversationRequestDto,
   FinishTaskRequestDto,
+  NotifyUserRequestDto,
   ReportShutdownRequestDto,
   ResolvedPromptDto,
   SetUpFailureRequestDto,
@@ -175,6 +176,27 @@ export class HarnessSupportController {
     return this.transactor.run((tx) => this.transcripts.target(tx, execution, body.conversation_id, origin));
   }
 
+  @Post('block-snapshot')
+  @HttpCode(200)
+  @RequirePermission('execution:report')
+  @ApiOperation({
+    operationId: 'getBlockSnapshotTarget',
+    summary: "Ask where a snapshot of the agent's terminal is to be put",
+    description: 'JSON, read back at `GET /agent/conversations/{conversationId}/block-snapshot`.',
+  })
+  @ApiOkResponse({ type: UploadTargetDto })
+  @ApiNotFoundResponse({ description: 'Not the conversation of this run' })
+  blockSnapshot(
+    @CurrentExecution() execution: RunCaller,
+    @Body() body: TranscriptRequestDto,
+    @Req() request: Request,
+  ): Promise<UploadTargetDto> {
+    const origin = callerOrigin(request, this.config.publicUrl);
+    return this.transactor.run((tx) =>
+      this.transcripts.blockSnapshotTarget(tx, execution, body.conversation_id, origin),
+    );
+  }
+
   @Post('usage')
   @HttpCode(204)
   @RequirePermission('execution:report')
@@ -185,6 +207,22 @@ export class HarnessSupportController {
   @ApiNoContentResponse({ description: 'Taken note of' })
   reportUsage(@CurrentExecution() execution: RunCaller, @Body() report: UsageReportDto): Promise<void> {
     return this.transactor.run((tx) => this.usage.execute(tx, execution, report));
+  }
+
+  @Post('notify-user')
+  @HttpCode(204)
+  @RequirePermission('execution:report')
+  @ApiOperation({
+    operationId: 'notifyUser',
+    summary: 'Tell the person who follows the run something',
+    description: 'It is `user_notified` on the timeline of the run.',
+  })
+  @ApiNoContentResponse({ description: 'On the timeline' })
+  notifyUser(
+    @CurrentExecution() execution: RunCaller,
+    @Body() { message }: NotifyUserRequestDto,
+  ): Promise<void> {
+    return this.transactor.run((tx) => this.report.notifyUser(tx, execution, message));
   }
 
   @Post('finish-task')

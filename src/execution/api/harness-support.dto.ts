@@ -39,6 +39,7 @@ import {
 } from '../protocol/harness-support.js';
 
 const MAX_SUMMARY = 100_000;
+const MAX_NOTIFICATION = 10_000;
 const MAX_MESSAGES = 1000;
 
 /** The agent program that is to work on the run. */
@@ -324,7 +325,7 @@ export class ExternalConversationDto {
   conversation_id: string;
 }
 
-/** Asks where the transcript is to be put. */
+/** Asks where something of the conversation is to be put: its transcript, a snapshot of the terminal. */
 @TolerateUnknownFields()
 export class TranscriptRequestDto {
   /**
@@ -383,6 +384,19 @@ export class UsageReportDto implements UsageReport {
   @Min(0)
   @Max(10_000_000)
   cost_usd?: number;
+}
+
+/** What an agent tells the person who follows its run. */
+@TolerateUnknownFields()
+export class NotifyUserRequestDto {
+  /**
+   * In words.
+   * @example "The migration is written; I run the tests now"
+   */
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(MAX_NOTIFICATION)
+  message: string;
 }
 
 /** The outcome as the agent sees it. */

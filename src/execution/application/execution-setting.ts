@@ -34,20 +34,21 @@ export class ExecutionSetting {
     };
   }
 
-  /** @param origin where the runner reaches this service */
+  /**
+   * Those whose bytes are there.
+   *
+   * @param origin where the runner reaches this service
+   */
   async files(runId: string, origin: string): Promise<ExecutionView['attachments']> {
     const attachments = await this.attachments.ofRun(this.database, runId);
-    return Promise.all(
-      attachments.map(async ({ id, fileName, mimeType, objectKey }) => ({
-        attachment_id: id,
-        file_name: fileName,
-        mime_type: mimeType,
-        download_url: await this.storage.downloadUrl(objectKey, {
-          filename: fileName,
-          contentType: mimeType,
-          origin,
-        }),
-      })),
+    const found = await Promise.all(
+      attachments.map(async ({ id, fileName, mimeType, sizeBytes, objectKey }) => {
+        if (sizeBytes === null && (await this.storage.stat(objectKey)) === undefined) return [];
+        const options = { filename: fileName, contentType: mimeType, origin };
+        const downloadUrl = await this.storage.downloadUrl(objectKey, options);
+        return [{ attachment_id: id, file_name: fileName, mime_type: mimeType, download_url: downloadUrl }];
+      }),
     );
+    return found.flat();
   }
 }

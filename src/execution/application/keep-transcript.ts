@@ -3,13 +3,13 @@ import { Problem } from '../../kernel/errors/problem.js';
 import { newUuid } from '../../kernel/ids.js';
 import { Database, type Tx } from '../../kernel/persistence/database.js';
 import { ObjectStorage, type UploadTarget } from '../../kernel/storage/object-storage.js';
-import { ConversationRepository, type ExecutionRef } from '../../runs/index.js';
+import { ConversationRepository, type ConversationRow, type ExecutionRef } from '../../runs/index.js';
 import type { TranscriptFormat } from '../protocol/harness-support.js';
 import { ExecutionLease } from './execution-lease.js';
 
-const MAX_TRANSCRIPT_BYTES = 100 * 1024 * 1024;
+const MAX_BYTES = 100 * 1024 * 1024;
 
-/** Where the agent of an execution finds and puts the transcript of its conversation. */
+/** Where the agent of an execution finds and puts the transcript of its conversation, and puts what its terminal shows. */
 @Injectable()
 export class KeepTranscript {
   constructor(
@@ -53,21 +53,40 @@ export class KeepTranscript {
     conversationId: string,
     origin: string,
   ): Promise<UploadTarget> {
-    await this.lease.hold(tx, execution);
-    const conversation = await this.conversations.ofRun(tx, execution.runId);
-    if (conversation?.id !== conversationId) throw Problem.notFound('conversation of this run');
+    const conversation = await this.own(tx, execution, conversationId);
     const key = `conversations/${conversationId}/${String(execution.executionId)}.jsonl`;
-    if (conversation.transcript_key !== key) await this.copy(conversation.transcript_key, key);
+    await this.copy(conversation.transcript_key, key);
     await this.conversations.setTranscript(tx, conversationId, key);
     return this.storage.uploadTarget(key, {
       contentType: 'application/x-ndjson',
-      maxBytes: MAX_TRANSCRIPT_BYTES,
+      maxBytes: MAX_BYTES,
       origin,
     });
   }
 
+  /** The same for a snapshot of what the agent's terminal shows. */
+  async blockSnapshotTarget(
+    tx: Tx,
+    execution: ExecutionRef,
+    conversationId: string,
+    origin: string,
+  ): Promise<UploadTarget> {
+    const conversation = await this.own(tx, execution, conversationId);
+    const key = `conversations/${conversationId}/${String(execution.executionId)}.blocks.json`;
+    await this.copy(conversation.block_snapshot_key, key);
+    await this.conversations.setBlockSnapshot(tx, conversationId, key);
+    return this.storage.uploadTarget(key, { contentType: 'application/json', maxBytes: MAX_BYTES, origin });
+  }
+
+  private async own(tx: Tx, execution: ExecutionRef, conversationId: string): Promise<ConversationRow> {
+    await this.lease.hold(tx, execution);
+    const conversation = await this.conversations.ofRun(tx, execution.runId);
+    if (conversation?.id !== conversationId) throw Problem.notFound('conversation of this run');
+    return conversation;
+  }
+
   private async copy(from: string | null, to: string): Promise<void> {
-    const earlier = from === null ? undefined : await this.storage.open(from);
-    if (earlier !== undefined) await this.storage.put(to, earlier.body, MAX_TRANSCRIPT_BYTES);
+    const earlier = from === null || from === to ? undefined : await this.storage.open(from);
+    if (earlier !== undefined) await this.storage.put(to, earlier.body, MAX_BYTES);
   }
 }

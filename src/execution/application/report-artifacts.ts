@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import {
   type ArtifactReport,
   type FileType,
+  type NamedFile,
   OpenUpload,
   ReportArtifact,
   Snapshots,
@@ -38,14 +39,29 @@ export class ReportArtifacts {
     return this.openUpload.execute(tx, execution.runId, file, origin);
   }
 
-  /** @param origin where the runner reaches this service */
+  /**
+   * @param generation of a checkpoint; undefined: the files are what the execution leaves behind at its end
+   * @param origin where the runner reaches this service
+   */
   async snapshotTargets(
     tx: Tx,
     execution: ExecutionRef,
-    files: { fileName: string; mimeType: string }[],
+    { files, generation }: { files: NamedFile[]; generation: number | undefined },
     origin: string,
   ): Promise<UploadTarget[]> {
     await this.lease.hold(tx, execution);
-    return this.snapshots.open(tx, execution, files, origin);
+    return generation === undefined
+      ? this.snapshots.open(tx, execution, files, origin)
+      : this.snapshots.openCheckpoint(tx, execution, generation, files, origin);
+  }
+
+  async commitCheckpoint(
+    tx: Tx,
+    execution: ExecutionRef,
+    generation: number,
+    fileNames: string[],
+  ): Promise<void> {
+    await this.lease.hold(tx, execution);
+    await this.snapshots.commit(tx, execution, generation, fileNames);
   }
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Environments } from '../../catalog/index.js';
 import { Problem } from '../../kernel/errors/problem.js';
+import { newUuid } from '../../kernel/ids.js';
 import { Database, type Tx } from '../../kernel/persistence/database.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import {
@@ -48,10 +49,7 @@ export class ReportExecution {
         case 'run_in_progress':
           return this.lifecycle.begin(tx, execution);
         case 'run_blocked':
-          return this.lifecycle.finish(tx, execution, {
-            event: 'block',
-            statusMessage: { message: 'The agent waits for a person' },
-          });
+          return this.block(tx, execution);
         case 'run_session_linked':
           return this.events.add(tx, execution, event);
       }
@@ -64,6 +62,17 @@ export class ReportExecution {
   async noteEventSequence(tx: Tx, execution: ExecutionRef, sequence: number): Promise<void> {
     await this.lease.hold(tx, execution);
     await this.runs.noteEventSequence(tx, execution.runId, sequence);
+  }
+
+  /** Something that the agent wants whoever follows the run to know: `user_notified` on its timeline. */
+  async notifyUser(tx: Tx, execution: ExecutionRef, message: string): Promise<void> {
+    await this.lease.hold(tx, execution);
+    await this.runs.addTimelineEvent(tx, {
+      eventUuid: newUuid(),
+      ...execution,
+      eventType: 'user_notified',
+      payload: { message },
+    });
   }
 
   /** The outcome as the agent sees it. The first outcome of a run stands. */
@@ -111,6 +120,7 @@ export class ReportExecution {
     );
   }
 
+  /** What happened, for the timeline. `run_blocked` moves the run as well, the only one that does. */
   async clientEvent(tx: Tx, execution: ExecutionRef, event: ClientEvent): Promise<void> {
     await this.lease.hold(tx, execution);
     await this.runs.addTimelineEvent(tx, {
@@ -120,6 +130,14 @@ export class ReportExecution {
       eventType: event.event_name,
       occurredAt: new Date(event.timestamp),
       payload: event.payload ?? null,
+    });
+    if (event.event_name === 'run_blocked') await this.block(tx, execution);
+  }
+
+  private block(tx: Tx, execution: ExecutionRef): Promise<void> {
+    return this.lifecycle.finish(tx, execution, {
+      event: 'block',
+      statusMessage: { message: 'The agent waits for a person' },
     });
   }
 }

@@ -1,9 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../kernel/persistence/database.js';
 import type { WorkerPool } from '../../runs/index.js';
+import type { ConnectedWorker } from '../domain/connected-worker.js';
 
 /** A connection that has been silent for this long is dead, wherever it was held: workers ping every 30 s. */
 export const SILENCE_SECONDS = 90;
+
+/** What one answer shows of a team's workers. */
+const MAX_WORKERS = 1_000;
 
 /** The open connections of workers, as all replicas see them. */
 @Injectable()
@@ -46,6 +50,20 @@ export class WorkerConnectionRepository {
       [teamUid, workerHost],
     );
     return rows[0]?.count ?? 0;
+  }
+
+  /**
+   * The workers of a team by name, at most {@link MAX_WORKERS}. A connection whose replica was killed no longer counts once it has been
+   * silent, whether or not the sweeper has been there.
+   */
+  ofTeam(teamUid: string): Promise<ConnectedWorker[]> {
+    return this.database.query<ConnectedWorker>(
+      `SELECT worker_id, count(*)::int AS connection_count, min(connected_at) AS connected_at, max(last_seen_at) AS last_seen_at
+         FROM worker_connections
+        WHERE team_uid = $1 AND last_seen_at >= now() - make_interval(secs => $2)
+        GROUP BY worker_id ORDER BY worker_id LIMIT ${String(MAX_WORKERS)}`,
+      [teamUid, SILENCE_SECONDS],
+    );
   }
 
   countByPool(): Promise<{ pool: string; count: number }[]> {

@@ -2,11 +2,12 @@ import { applyDecorators } from '@nestjs/common';
 import { IsString, Matches, MaxLength } from 'class-validator';
 
 /** The name of a file, without a path: 1 to 255 characters, no slash, backslash or control character, not `.` or `..`. */
-export const IsFileName = (): PropertyDecorator =>
+export const IsFileName = ({ each = false } = {}): PropertyDecorator =>
   applyDecorators(
-    IsString(),
-    MaxLength(255),
+    IsString({ each }),
+    MaxLength(255, { each }),
     Matches(/^(?!\.\.?$)[^/\\\p{Cc}]+$/u, {
+      each,
       message: '$property must be a name without slashes, backslashes and control characters',
     }),
   );

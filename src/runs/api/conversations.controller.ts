@@ -102,6 +102,29 @@ export class ConversationsController {
     }
   }
 
+  @Get('conversations/:conversationId/block-snapshot')
+  @HttpCode(302)
+  @Redirect()
+  @Header('Cache-Control', 'no-store')
+  @RequirePermission('runs:read')
+  @ApiOperation({
+    operationId: 'getBlockSnapshot',
+    summary: "Download what the terminal of a conversation's agent showed",
+  })
+  @ApiParam({ name: 'conversationId', format: 'uuid' })
+  @ApiFoundResponse({ description: 'To a URL that needs no key and expires' })
+  @ApiNotFoundResponse({
+    description: 'No conversation of a run that the caller may know of, or it has no snapshot yet',
+  })
+  async blockSnapshot(
+    @CurrentCaller() caller: Caller,
+    @Param('conversationId', UuidParam) conversationId: string,
+  ): Promise<{ url: string; statusCode: 302 }> {
+    const url = await this.readConversation.blockSnapshotUrl(caller, conversationId);
+    if (url === undefined) throw Problem.notFound('snapshot');
+    return { url, statusCode: 302 };
+  }
+
   @Get('conversations/:conversationId/redirect')
   @Public()
   @ApiOperation({

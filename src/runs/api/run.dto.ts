@@ -256,6 +256,12 @@ export class RunResponse {
   @ApiProperty({ type: 'integer', format: 'int64', required: false })
   last_event_sequence?: number;
 
+  /**
+   * The runs that it is the parent of, the earliest first, at most 500; not in lists, which `ancestor_run_id` filters instead.
+   * @example ["019c3f0e-9c44-7b02-8d11-6c8d0c2f5a77"]
+   */
+  children?: string[];
+
   /** Who owns it. */
   scope?: ScopeResponse;
 
@@ -296,6 +302,7 @@ export function toRunResponse(run: RunView, surroundings: RunSurroundings): RunR
     debug_agent_available:
       run.status_message?.error_code === 'environment_setup_failed' ? run.debug_until !== null : undefined,
     last_event_sequence: run.last_event_sequence === null ? undefined : Number(run.last_event_sequence),
+    children: run.children,
     scope:
       run.team_uid === null
         ? { type: 'User', uid: run.owner_uid ?? undefined }

@@ -215,6 +215,33 @@ export class RunsController {
     }
   }
 
+  @Post('tasks/:runId/cancel')
+  @HttpCode(200)
+  @Header('Content-Type', 'application/json; charset=utf-8')
+  @RequirePermission('runs:write')
+  @ApiOperation({
+    operationId: 'cancelRunAlias',
+    summary: 'Cancel a queued or working run',
+    description: 'The same as `POST /agent/runs/{runId}/cancel`.',
+  })
+  @ApiParam({ name: 'runId', format: 'uuid' })
+  @ApiOkResponse({
+    schema: { type: 'string', format: 'uuid', example: '019c3f0e-7d3c-7a55-9a51-2f1f5a3b9c11' },
+    description: 'The run is CANCELLED; its worker is being told',
+  })
+  @ApiBadRequestResponse({ description: 'The run has ended already' })
+  @ApiNotFoundResponse({ description: 'No such run, or not one that the caller may know of' })
+  @ApiConflictResponse({ description: 'The run is PENDING; try again in a moment' })
+  @ApiUnprocessableEntityResponse({
+    description: 'Runs of self-hosted workers, LOCAL and GITHUB_ACTION runs',
+  })
+  cancelAlias(
+    @CurrentAccount() caller: AccountCaller,
+    @Param('runId', UuidParam) runId: string,
+  ): Promise<string> {
+    return this.cancel(caller, runId);
+  }
+
   @Post('runs/:runId/followups')
   @HttpCode(200)
   @RequirePermission('runs:write')

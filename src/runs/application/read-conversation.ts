@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import type { Caller } from '../../identities/index.js';
 import { Database } from '../../kernel/persistence/database.js';
-import { ObjectStorage } from '../../kernel/storage/object-storage.js';
+import { type DownloadOptions, ObjectStorage } from '../../kernel/storage/object-storage.js';
 import { type Conversation, type Step, TRANSCRIPT_FORMATS_BY_HARNESS } from '../domain/conversation.js';
 import { transcriptReader } from '../domain/normalise-transcript.js';
 import { ConversationRepository, type ConversationRow } from '../persistence/conversation.repository.js';
@@ -58,18 +58,33 @@ export class ReadConversation {
     return url === undefined ? { outcome: 'not_found' } : { outcome: 'found', url };
   }
 
+  /** A URL of what the agent's terminal showed that expires; undefined when there is none. */
+  async blockSnapshotUrl(caller: Caller, id: string): Promise<string | undefined> {
+    const conversation = await this.conversations.findVisible(this.database, id, runVisibility(caller));
+    return this.downloadUrl(conversation?.block_snapshot_key, {
+      filename: `blocks-${id}.json`,
+      contentType: 'application/json',
+    });
+  }
+
   /** Whether the link to a conversation leads there: it exists and no agent is at work on it. */
   isAtRest(id: string): Promise<boolean> {
     return this.conversations.isAtRest(this.database, id);
   }
 
-  private async urlOf(conversation: ConversationRow | undefined, name: string): Promise<string | undefined> {
-    const key = conversation?.transcript_key;
-    if (!key || (await this.storage.stat(key)) === undefined) return undefined;
-    return this.storage.downloadUrl(key, {
+  private urlOf(conversation: ConversationRow | undefined, name: string): Promise<string | undefined> {
+    return this.downloadUrl(conversation?.transcript_key, {
       filename: `transcript-${name}.jsonl`,
       contentType: 'application/x-ndjson',
     });
+  }
+
+  private async downloadUrl(
+    key: string | null | undefined,
+    options: DownloadOptions,
+  ): Promise<string | undefined> {
+    if (!key || (await this.storage.stat(key)) === undefined) return undefined;
+    return this.storage.downloadUrl(key, options);
   }
 
   /** Reads the transcript from its beginning, line by line. */

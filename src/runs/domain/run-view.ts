@@ -42,6 +42,8 @@ export interface RunView {
   debug_agent_active: boolean;
   /** How far its agent has read the events that it follows. */
   last_event_sequence: string | null;
+  /** The runs that it is the parent of, as far as the caller may know of them; absent in lists. */
+  children?: string[];
   /** What its executions have used of models; null where no agent has said. */
   total_tokens: number | null;
   inference_cost_usd: number | null;

@@ -9,6 +9,8 @@ export interface ConversationRow {
   format: string;
   transcript_key: string | null;
   normalised_key: string | null;
+  /** What the agent's terminal showed. */
+  block_snapshot_key: string | null;
 }
 
 @Injectable()
@@ -26,7 +28,7 @@ export class ConversationRepository {
 
   async find(database: Queryable, id: string): Promise<ConversationRow | undefined> {
     const rows = await database.query<ConversationRow>(
-      'SELECT id, format, transcript_key, normalised_key FROM conversations WHERE id = $1',
+      'SELECT id, format, transcript_key, normalised_key, block_snapshot_key FROM conversations WHERE id = $1',
       [id],
     );
     return rows[0];
@@ -39,7 +41,7 @@ export class ConversationRepository {
     scope: RunVisibility,
   ): Promise<ConversationRow | undefined> {
     const rows = await database.query<ConversationRow>(
-      `SELECT c.id, c.format, c.transcript_key, c.normalised_key FROM conversations c
+      `SELECT c.id, c.format, c.transcript_key, c.normalised_key, c.block_snapshot_key FROM conversations c
         WHERE c.id = $1 AND EXISTS (
               SELECT 1 FROM runs r WHERE r.conversation_id = c.id AND (r.team_uid = $2 OR r.owner_uid = $3 OR r.id = $4))`,
       [id, scope.teamUid, scope.ownerUid, scope.runId],
@@ -59,7 +61,7 @@ export class ConversationRepository {
 
   async ofRun(database: Queryable, runId: string): Promise<ConversationRow | undefined> {
     const rows = await database.query<ConversationRow>(
-      `SELECT c.id, c.format, c.transcript_key, c.normalised_key
+      `SELECT c.id, c.format, c.transcript_key, c.normalised_key, c.block_snapshot_key
          FROM runs r JOIN conversations c ON c.id = r.conversation_id WHERE r.id = $1`,
       [runId],
     );
@@ -72,6 +74,11 @@ export class ConversationRepository {
       id,
       transcriptKey,
     ]);
+  }
+
+  /** What the terminal showed lies here from now on. */
+  async setBlockSnapshot(tx: Tx, id: string, key: string): Promise<void> {
+    await tx.query('UPDATE conversations SET block_snapshot_key = $2 WHERE id = $1', [id, key]);
   }
 
   /** Unless the transcript has moved on since. */

@@ -29,7 +29,7 @@ export class RunIdempotencyKeyEntity {
   expiresAt: Date;
 }
 
-/** A file that a run was created with; ids sort in the order in which the files were given. */
+/** A file that a run was given; ids sort in the order in which the files were. */
 @Entity('run_attachments')
 @Index('run_attachments_run', ['runId', 'id'])
 @Index('run_attachments_object_key', ['objectKey'])
@@ -50,8 +50,9 @@ export class RunAttachmentEntity {
   @Column('text', { name: 'mime_type' })
   mimeType: string;
 
-  @Column('integer', { name: 'size_bytes' })
-  sizeBytes: number;
+  /** Null of one whose bytes its giver puts there themselves, and perhaps has not yet. */
+  @Column('integer', { name: 'size_bytes', nullable: true })
+  sizeBytes: number | null;
 
   @Column('text', { name: 'object_key' })
   objectKey: string;

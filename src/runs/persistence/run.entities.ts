@@ -20,6 +20,7 @@ import type { StatusMessage } from '../domain/status-message.js';
 @Entity('conversations')
 @Index('conversations_transcript_key', ['transcriptKey'])
 @Index('conversations_normalised_key', ['normalisedKey'])
+@Index('conversations_block_snapshot_key', ['blockSnapshotKey'])
 export class ConversationEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'conversations_pkey' })
   id: string;
@@ -35,6 +36,10 @@ export class ConversationEntity {
   /** Object key of the steps derived from it once the execution had ended. */
   @Column('text', { name: 'normalised_key', nullable: true })
   normalisedKey: string | null;
+
+  /** Object key of what the agent's terminal showed. */
+  @Column('text', { name: 'block_snapshot_key', nullable: true })
+  blockSnapshotKey: string | null;
 
   @Column({ type: 'timestamptz', name: 'created_at', precision: 3, default: () => 'now()' })
   createdAt: Date;

@@ -33,6 +33,7 @@ export const RUN_JOINS = `
       FROM run_executions e WHERE e.run_id = r.id
   ) x`;
 
+const MAX_CHILDREN = 500;
 const TIMELINE_LIMIT = 10_000;
 
 /** Details of runs, as they are read. */
@@ -42,7 +43,11 @@ export class RunReadModel {
 
   async find(runId: string, visibility: RunVisibility): Promise<RunView | undefined> {
     const rows = await this.database.query<RunView>(
-      `SELECT ${RUN_COLUMNS} FROM runs r ${RUN_JOINS}
+      `SELECT ${RUN_COLUMNS},
+              ARRAY(SELECT c.id FROM runs c
+                     WHERE c.parent_run_id = r.id AND (c.team_uid = $2 OR c.owner_uid = $3 OR r.id = $4)
+                     ORDER BY c.created_at, c.id LIMIT ${String(MAX_CHILDREN)}) AS children
+         FROM runs r ${RUN_JOINS}
         WHERE r.id = $1 AND (r.team_uid = $2 OR r.owner_uid = $3 OR r.id = $4)`,
       [runId, visibility.teamUid, visibility.ownerUid, visibility.runId],
     );

@@ -180,19 +180,20 @@ export class RunRepository {
       runId: string;
       executionId: number;
       eventType: string;
-      occurredAt: Date;
+      /** Left out: now. */
+      occurredAt?: Date;
       payload: object | null;
     },
   ): Promise<void> {
     await tx.query(
       `INSERT INTO run_timeline_events (event_uuid, run_id, execution_id, event_type, occurred_at, payload)
-       VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (run_id, event_uuid) DO NOTHING`,
+       VALUES ($1, $2, $3, $4, coalesce($5::timestamptz, now()), $6) ON CONFLICT (run_id, event_uuid) DO NOTHING`,
       [
         event.eventUuid,
         event.runId,
         event.executionId,
         event.eventType,
-        event.occurredAt,
+        event.occurredAt ?? null,
         event.payload === null ? null : JSON.stringify(event.payload),
       ],
     );
