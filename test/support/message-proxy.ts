@@ -60,7 +60,7 @@ export class MessageProxy {
             resolve();
             return fate;
           } catch (error) {
-            reject(error);
+            reject(error instanceof Error ? error : new Error(String(error)));
             return 'cut';
           }
         },
