@@ -26,7 +26,7 @@ export interface TimelineEvent {
 /** The runs API as a caller uses it: as the admin, or with the headers of somebody else. */
 export class RunsClient {
   constructor(
-    private readonly server: TestApp,
+    private readonly server: Pick<TestApp, 'call'>,
     private readonly headers: Record<string, string> = { Authorization: `Bearer ${ADMIN_KEY}` },
   ) {}
 

@@ -24,6 +24,9 @@ type Reference = Pick<TaskAssignment, 'task_id'> & Partial<Pick<TaskAssignment, 
 
 const PATIENCE_MS = 10_000;
 
+/** What a worker needs to know of the service to which it connects. */
+export type WorkerServer = Pick<TestApp, 'url' | 'dataSource'>;
+
 /** A worker's side of the websocket, message by message: it does nothing by itself but answer pings. */
 export class SimulatedWorker {
   /** Everything that the server has sent, in its order. */
@@ -35,7 +38,7 @@ export class SimulatedWorker {
 
   private constructor(
     private readonly socket: WebSocket,
-    private readonly server: TestApp,
+    private readonly server: WorkerServer,
     readonly workerId: string,
     private readonly namesNoExecution: boolean,
   ) {
@@ -50,7 +53,7 @@ export class SimulatedWorker {
   }
 
   /** Resolves once the connection is open and the server counts it among its workers. */
-  static async connect(server: TestApp, options: WorkerOptions = {}): Promise<SimulatedWorker> {
+  static async connect(server: WorkerServer, options: WorkerOptions = {}): Promise<SimulatedWorker> {
     const { workerId = 'simulated', key = ADMIN_KEY, slots, namesNoExecution = false } = options;
     const socket = new WebSocket(workerUrl(server, workerId), {
       headers: {
@@ -206,7 +209,7 @@ export class SimulatedRunner {
   }
 }
 
-function workerUrl(server: TestApp, workerId: string): string {
+function workerUrl(server: WorkerServer, workerId: string): string {
   const query = new URLSearchParams({ worker_id: workerId });
   return `${server.url.replace('http', 'ws')}/v1/selfhosted/worker/ws?${query.toString()}`;
 }
