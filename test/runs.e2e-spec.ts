@@ -53,6 +53,7 @@ describe('a new run', () => {
       metadata,
       is_sandbox_running: false,
       artifacts: [],
+      children: [],
       session_link: `http://localhost:8080/runs/${runId}`,
       mode: 'normal',
       interactive: false,
