@@ -132,6 +132,34 @@ describe('the workspace of a run', () => {
     expect(written).toEqual(Buffer.concat([PAYLOAD, Buffer.from('second')]));
   });
 
+  it('gives the files that its agent declares as artifacts of the run, secrets masked and links left out', async () => {
+    const { runId, run } = await execute(
+      [
+        'cd "$MILLWRIGHT_ARTIFACTS_DIR"; mkdir reports',
+        'printf "<h1>Done</h1>" > reports/coverage.html; printf "\\000\\377" > data.bin; ln -s /etc/passwd link',
+      ].join('\n'),
+      {},
+    );
+    expect(run).toMatchObject({ state: 'SUCCEEDED' });
+    const { artifacts } = (await request('GET', `/agent/runs/${runId}`)).body as {
+      artifacts: {
+        artifact_type: string;
+        data: { artifact_uid: string; filepath: string; mime_type: string };
+      }[];
+    };
+    expect(
+      artifacts.map(({ artifact_type: type, data }) => [type, data.filepath, data.mime_type]).sort(),
+    ).toEqual([
+      ['FILE', 'data.bin', 'application/octet-stream'],
+      ['FILE', 'reports/coverage.html', 'text/html'],
+    ]);
+    const { artifact_uid: uid } = artifacts.find(({ data }) => data.filepath === 'data.bin')!.data;
+    const answer = await fetch(`${service.url}/v1/agent/artifacts/${uid}/download`, {
+      headers: { Authorization: `Bearer ${ADMIN_KEY}` },
+    });
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(Buffer.from([0, 0xff]));
+  });
+
   it('fails as environment_setup_failed with the command and the end of its output', async () => {
     const environment = await environmentOf({
       setup_commands: ['true', 'seq 1 5000; echo "no such package" >&2; exit 7', 'touch never'],

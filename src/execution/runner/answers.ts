@@ -110,6 +110,12 @@ export function parseUploadTarget(answer: unknown): RawUploadTarget {
   };
 }
 
+/** Where the bytes of an artifact go, and its uid. */
+export function parseArtifactUpload(answer: unknown): { uid: string; target: RawUploadTarget } {
+  const upload = object(answer, 'artifact upload');
+  return { uid: string(upload, 'artifact_uid'), target: parseUploadTarget(upload['upload_target']) };
+}
+
 function object(value: unknown, what: string): JsonObject {
   if (isObject(value)) return value;
   throw new UnreadableAnswerError(`${what} is not an object`);

@@ -13,6 +13,7 @@ import type {
   UsageReport,
 } from '../protocol/harness-support.js';
 import {
+  parseArtifactUpload,
   parseConversationId,
   parseExecutionView,
   parseResolvedPrompt,
@@ -150,6 +151,26 @@ export class ControlPlane {
   async transcriptTarget(conversationId: string): Promise<RawUploadTarget> {
     const request = { conversation_id: conversationId };
     return parseUploadTarget(await this.callForJson('POST', 'harness-support/transcript', request));
+  }
+
+  /** Keeps the bytes of a file as an artifact of the run. */
+  async keepFile(path: string, mimeType: string, bytes: Uint8Array): Promise<void> {
+    const { uid, target } = parseArtifactUpload(
+      await this.callForJson('POST', 'harness-support/artifact-upload', {
+        artifact_type: 'FILE',
+        mime_type: mimeType,
+      }),
+    );
+    try {
+      await this.upload(target, bytes);
+    } catch (error) {
+      // It takes the bytes once: they are there, and it was the answer that was lost.
+      if (!(error instanceof CallRefusedError) || error.status !== 409) throw error;
+    }
+    await this.report('report-artifact', {
+      artifact_type: 'FILE',
+      data: { artifact_uid: uid, filepath: path },
+    });
   }
 
   /** No answer of an upload means that the execution is over: a signed address has errors of its own. */

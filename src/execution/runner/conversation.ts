@@ -2,6 +2,7 @@ import { setImmediate as afterThis } from 'node:timers/promises';
 import type { UsageCounters } from '../protocol/cli-transcript.js';
 import type { ExecutionView, ResolvedPrompt } from '../protocol/harness-support.js';
 import { ExecutionOverError, type ControlPlane } from './control-plane.js';
+import { DeclaredFiles } from './declared-files.js';
 import type { Harness, HarnessOutcome, HarnessTurn } from './harness.js';
 import type { Inbox } from './inbox.js';
 import { pullRequestsIn } from './pull-requests.js';
@@ -40,11 +41,14 @@ export class Conversation {
 
   /** Set by the first turn. */
   private opened: { id: string; earlier: Buffer | undefined } | undefined;
+  private readonly files: DeclaredFiles;
 
   constructor(
     private readonly assignment: Assignment,
     private readonly agent: Agent,
-  ) {}
+  ) {
+    this.files = new DeclaredFiles(agent.mask);
+  }
 
   async takeTurn(prompt: ResolvedPrompt): Promise<HarnessOutcome> {
     const { view, controlPlane } = this.assignment;
@@ -59,6 +63,7 @@ export class Conversation {
     await this.saveLast(saver);
     await this.reportUsage(turn.usage);
     if (outcome.kind === 'finished') await this.reportPullRequests(outcome.summary);
+    await this.keepFiles();
     this.opened = { id, earlier: await turn.transcript.bytes() };
     return outcome;
   }
@@ -131,6 +136,18 @@ export class Conversation {
     } catch (error) {
       if (error instanceof ExecutionOverError && error.status === 409) throw error;
       this.assignment.note(`A pull request could not be reported: ${messageOf(error)}`);
+    }
+  }
+
+  /** And of a file that cannot be kept. */
+  private async keepFiles(): Promise<void> {
+    try {
+      for await (const { path, mimeType, bytes } of this.files.changed()) {
+        await this.assignment.controlPlane.keepFile(path, mimeType, bytes);
+      }
+    } catch (error) {
+      if (error instanceof ExecutionOverError && error.status === 409) throw error;
+      this.assignment.note(`A file could not be kept: ${messageOf(error)}`);
     }
   }
 

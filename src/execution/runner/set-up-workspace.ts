@@ -4,6 +4,7 @@ import { extname, join } from 'node:path';
 import type { ExecutionView } from '../protocol/harness-support.js';
 import { runBash } from './bash-command.js';
 import type { ControlPlane } from './control-plane.js';
+import { ARTIFACTS_DIR } from './declared-files.js';
 
 export type SetUp = {
   /** Added to the environment of the agent's commands. */
@@ -52,7 +53,9 @@ export async function setUpWorkspace(
     ...secrets,
     ...(environment && gitCredentials(environment)),
     MILLWRIGHT_ATTACHMENTS_DIR: join(process.cwd(), ATTACHMENTS_DIR),
+    MILLWRIGHT_ARTIFACTS_DIR: join(process.cwd(), ARTIFACTS_DIR),
   };
+  await mkdir(ARTIFACTS_DIR, { recursive: true });
   const names = await saveAttachments(view.attachments, controlPlane);
   const context =
     names.length === 0 ? undefined : `Files of this run, in ${ATTACHMENTS_DIR}: ${names.join(', ')}`;
