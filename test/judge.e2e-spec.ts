@@ -169,6 +169,14 @@ describe('a service with a built-in worker', () => {
       await before.reaches(runId, ['SUCCEEDED']);
       expect(await scoresOf(before, runId)).toEqual([]);
     }
+    // A run is told to have succeeded by its runner; its end is the worker's report, which a kill right now could prevent.
+    await eventually(
+      async () => {
+        const { rows } = await client.query('SELECT 1 FROM run_executions WHERE ended_at IS NULL');
+        return rows.length === 0 ? true : undefined;
+      },
+      { what: 'the ends of all executions' },
+    );
     await before.stop('SIGKILL');
 
     // Killed as soon as the first end is seen to: somewhere between that and the dispatch of the last judge.
