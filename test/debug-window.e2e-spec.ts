@@ -2,13 +2,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { SweepExecutions } from '../src/execution/application/sweep-executions.js';
 import { EventReader } from './support/event-reader.js';
 import { RunsClient } from './support/runs.js';
-import { type SimulatedRunner, SimulatedWorker } from './support/simulated-worker.js';
+import { dismissWorkers, type SimulatedRunner, SimulatedWorker } from './support/simulated-worker.js';
 import { eventually, startTestApp, type TestApp } from './support/test-app.js';
 
 let server: TestApp;
 let runs: RunsClient;
 let environmentId: string;
-let workers: SimulatedWorker[] = [];
+const workers: SimulatedWorker[] = [];
 
 const MINUTES = 15;
 
@@ -22,15 +22,7 @@ beforeAll(async () => {
   environmentId = (body as { uid: string }).uid;
 });
 afterEach(async () => {
-  await Promise.all(workers.map((worker) => worker.vanish()));
-  workers = [];
-  await eventually(async () => {
-    const [row] = await server.dataSource.query<{ count: number }[]>(
-      'SELECT count(*)::int AS count FROM worker_connections',
-    );
-    return row?.count === 0 ? true : undefined;
-  });
-  await server.dataSource.query('DELETE FROM runs');
+  await dismissWorkers(server, workers);
 });
 afterAll(async () => {
   await server.close();

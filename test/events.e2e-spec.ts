@@ -7,14 +7,19 @@ import { ForgetEvents } from '../src/runs/application/forget-events.js';
 import { insertTeam, insertUser } from './support/identities.js';
 import { EventReader, type RunEvent } from './support/event-reader.js';
 import { RunsClient } from './support/runs.js';
-import { type SimulatedRunner, SimulatedWorker } from './support/simulated-worker.js';
+import {
+  beginNext,
+  dismissWorkers,
+  type SimulatedRunner,
+  SimulatedWorker,
+} from './support/simulated-worker.js';
 import { ADMIN_KEY, eventually, startTestApp, type TestApp } from './support/test-app.js';
 
 /** Two replicas on one database. */
 let one: TestApp;
 let two: TestApp;
 let runs: RunsClient;
-let workers: SimulatedWorker[] = [];
+const workers: SimulatedWorker[] = [];
 let readers: EventReader[] = [];
 
 beforeAll(async () => {
@@ -25,15 +30,7 @@ beforeAll(async () => {
 afterEach(async () => {
   for (const reader of readers) reader.leave();
   readers = [];
-  await Promise.all(workers.map((worker) => worker.vanish()));
-  workers = [];
-  await eventually(async () => {
-    const [row] = await one.dataSource.query<{ count: number }[]>(
-      'SELECT count(*)::int AS count FROM worker_connections',
-    );
-    return row?.count === 0 ? true : undefined;
-  });
-  await one.dataSource.query('DELETE FROM runs');
+  await dismissWorkers(one, workers);
 });
 afterAll(async () => {
   await two.close();
@@ -58,16 +55,6 @@ const list = async (query: string, headers = ADMIN, server = one): Promise<RunEv
   return answer.body as RunEvent[];
 };
 
-/** A run whose agent is at work. */
-async function work(worker: SimulatedWorker): Promise<SimulatedRunner> {
-  const assignment = await worker.nextAssignment();
-  worker.claim(assignment);
-  await worker.untilHandled();
-  const runner = worker.runner(assignment);
-  expect((await runner.begin()).status).toBe(200);
-  return runner;
-}
-
 async function connectWorker(): Promise<SimulatedWorker> {
   const worker = await SimulatedWorker.connect(one);
   workers.push(worker);
@@ -88,11 +75,11 @@ describe('the events of a run', () => {
   it('tell what becomes of it, in order', async () => {
     const worker = await connectWorker();
     const runId = await runs.create();
-    const runner = await work(worker);
+    const runner = await beginNext(worker);
     await runs.call('POST', `runs/${runId}/followups`, { message: 'More' });
     await runner.finish(true);
     await runner.shutDown();
-    await (await work(worker)).finish(false);
+    await (await beginNext(worker)).finish(false);
     const events = await until(() => list(`run_ids=${runId}`), 5);
     expect(events.map(({ event_type: type }) => type)).toEqual([
       'run_in_progress',
@@ -125,7 +112,7 @@ describe('the events of a run', () => {
     ];
     for (const [type, end] of ends) {
       await runs.create();
-      const runner = await work(worker);
+      const runner = await beginNext(worker);
       await end(runner);
       const events = await until(() => list(`run_ids=${runner.assignment.task_id}`), 2);
       expect(events.map(({ event_type }) => event_type)).toEqual(['run_in_progress', type]);
@@ -140,7 +127,7 @@ describe('a report of an agent', () => {
   it('answers with the number of its event, and repeated with the same', async () => {
     const worker = await connectWorker();
     const runId = await runs.create();
-    const runner = await work(worker);
+    const runner = await beginNext(worker);
     const [began] = await list(`run_ids=${runId}`);
     expect((await report(runner, { event_type: 'run_in_progress' })).body).toEqual({
       sequence: began?.sequence,
@@ -159,7 +146,7 @@ describe('a report of an agent', () => {
   it('says how far it has read, and that never goes back', async () => {
     const worker = await connectWorker();
     const runId = await runs.create();
-    const runner = await work(worker);
+    const runner = await beginNext(worker);
     const before = (await runs.read(runId)).updated_at;
     const note = (sequence: unknown) =>
       runner.call('PATCH', `agent/runs/${runId}/event-sequence`, { sequence });
@@ -227,7 +214,7 @@ describe('the list of events', () => {
   it('knows only of runs that the caller may see; a run’s own agent sees what descends from its run', async () => {
     const worker = await connectWorker();
     const parent = await runs.create();
-    const runner = await work(worker);
+    const runner = await beginNext(worker);
     const child = (await runner.call('POST', 'agent/runs', { prompt: 'Child' })).body as { run_id: string };
     const other = await runs.create();
     const stranger = await insertUser(one.dataSource, { teams: [await insertTeam(one.dataSource)] });
@@ -381,11 +368,11 @@ describe('the stream of events', () => {
   it('follows the descendants that come later', async () => {
     const worker = await connectWorker();
     const parent = await runs.create();
-    const runner = await work(worker);
+    const runner = await beginNext(worker);
     const reader = await follow(two, `ancestor_run_id=${parent}&include_self=true`, keyOf(runner));
     await reader.until(1);
     const child = (await runner.call('POST', 'agent/runs', { prompt: 'Child' })).body as { run_id: string };
-    await (await work(worker)).finish(true);
+    await (await beginNext(worker)).finish(true);
     await reader.until(3);
     expect(reader.events.map(({ event_type, run_id }) => [event_type, run_id])).toEqual([
       ['run_in_progress', parent],
@@ -416,7 +403,7 @@ describe('the stream of events', () => {
     try {
       const worker = await connectWorker();
       const runId = await runs.create();
-      const runner = await work(worker);
+      const runner = await beginNext(worker);
       const reader = await follow(two, `run_ids=${runId}`, keyOf(runner));
       await runner.finish(true);
       await reader.until(2);

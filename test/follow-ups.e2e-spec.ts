@@ -4,27 +4,24 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SweepExecutions } from '../src/execution/application/sweep-executions.js';
 import { insertTeam, insertUser } from './support/identities.js';
 import { RunsClient } from './support/runs.js';
-import { type SimulatedRunner, SimulatedWorker } from './support/simulated-worker.js';
+import {
+  beginNext,
+  dismissWorkers,
+  type SimulatedRunner,
+  SimulatedWorker,
+} from './support/simulated-worker.js';
 import { eventually, startTestApp, type TestApp } from './support/test-app.js';
 
 let server: TestApp;
 let runs: RunsClient;
-let workers: SimulatedWorker[] = [];
+const workers: SimulatedWorker[] = [];
 
 beforeAll(async () => {
   server = await startTestApp();
   runs = new RunsClient(server);
 });
 afterEach(async () => {
-  await Promise.all(workers.map((worker) => worker.vanish()));
-  workers = [];
-  await eventually(async () => {
-    const [row] = await server.dataSource.query<{ count: number }[]>(
-      'SELECT count(*)::int AS count FROM worker_connections',
-    );
-    return row?.count === 0 ? true : undefined;
-  });
-  await server.dataSource.query('DELETE FROM runs');
+  await dismissWorkers(server, workers);
 });
 afterAll(async () => {
   await server.close();
@@ -37,16 +34,6 @@ async function connectWorker(): Promise<SimulatedWorker> {
   const worker = await SimulatedWorker.connect(server);
   workers.push(worker);
   return worker;
-}
-
-/** The next execution, claimed, with its agent at work. */
-async function work(worker: SimulatedWorker): Promise<SimulatedRunner> {
-  const assignment = await worker.nextAssignment();
-  worker.claim(assignment);
-  await worker.untilHandled();
-  const runner = worker.runner(assignment);
-  expect((await runner.begin()).status).toBe(200);
-  return runner;
 }
 
 const prompt = async (runner: SimulatedRunner) =>
@@ -95,7 +82,7 @@ describe('a follow-up', () => {
   it('to a working run starts an execution of its own when the present one ends', async () => {
     const worker = await connectWorker();
     const runId = await runs.create({ prompt: 'First' });
-    const first = await work(worker);
+    const first = await beginNext(worker);
     expect(await prompt(first)).toEqual({ prompt: 'First' });
     expect((await followUp(runId, { message: 'Second' })).status).toBe(200);
     expect((await first.finish(true)).status).toBe(204);
@@ -103,7 +90,7 @@ describe('a follow-up', () => {
     // The new one waits for the end of the old one.
     expect(worker.assignments).toHaveLength(1);
     expect((await first.shutDown()).status).toBe(204);
-    const second = await work(worker);
+    const second = await beginNext(worker);
     expect(await prompt(second)).toEqual({ prompt: 'Second' });
     await second.finish(true, 'Both are done');
     await second.shutDown();
@@ -136,7 +123,7 @@ describe('a follow-up', () => {
   ])('to a %s run resumes its conversation', async (state, end) => {
     const worker = await connectWorker();
     const runId = await runs.create();
-    const first = await work(worker);
+    const first = await beginNext(worker);
     await prompt(first);
     const conversationId = await saveTranscript(first, '{"one":1}\n');
     await end(first);
@@ -146,7 +133,7 @@ describe('a follow-up', () => {
     expect(queued.state).toBe('QUEUED');
     expect(queued.status_message).toBeUndefined();
     await first.shutDown();
-    const second = await work(worker);
+    const second = await beginNext(worker);
     expect(second.assignment.task.agent_conversation_id).toBe(conversationId);
     expect(await prompt(second)).toEqual({ prompt: 'And now this' });
     expect(await stored(second)).toBe('{"one":1}\n');
@@ -159,20 +146,20 @@ describe('a follow-up', () => {
   it('does not undo a cancel; the next one brings it along', async () => {
     const worker = await connectWorker();
     const runId = await runs.create();
-    const first = await work(worker);
+    const first = await beginNext(worker);
     await prompt(first);
     await followUp(runId, { message: 'Second' });
     await runs.cancel(runId);
     await first.shutDown();
     expect((await runs.read(runId)).state).toBe('CANCELLED');
     await followUp(runId, { message: 'Third' });
-    expect(await prompt(await work(worker))).toEqual({ prompt: 'Second\n\nThird' });
+    expect(await prompt(await beginNext(worker))).toEqual({ prompt: 'Second\n\nThird' });
   });
 
   it('that waits for the end of the previous execution says so', async () => {
     const worker = await connectWorker();
     const runId = await runs.create();
-    const first = await work(worker);
+    const first = await beginNext(worker);
     await first.finish(true);
     await followUp(runId);
     await server.dataSource.query(`UPDATE runs SET available_at = now() - interval '1 minute'`);
@@ -185,14 +172,14 @@ describe('a follow-up', () => {
   it('does not start for ever what fails before it gets its prompt', async () => {
     const worker = await connectWorker();
     const runId = await runs.create();
-    const first = await work(worker);
+    const first = await beginNext(worker);
     await followUp(runId);
     await first.shutDown({ category: 'integration_not_configured', message: 'No' });
-    const second = await work(worker);
+    const second = await beginNext(worker);
     await second.shutDown({ category: 'integration_not_configured', message: 'No' });
     expect((await runs.read(runId)).state).toBe('FAILED');
     await followUp(runId, { message: 'Try again' });
-    expect(await prompt(await work(worker))).toEqual({
+    expect(await prompt(await beginNext(worker))).toEqual({
       prompt: 'Do something\n\nAnd now this\n\nTry again',
     });
   });
@@ -217,7 +204,7 @@ describe('a follow-up', () => {
     const runId = await runs.create();
     const refused = { status: 400, body: { errors: [{ field: 'message' }] } };
     expect(await followUp(runId, {})).toMatchObject(refused);
-    const runner = await work(worker);
+    const runner = await beginNext(worker);
     await prompt(runner);
     expect(await followUp(runId, { message: '' })).toMatchObject(refused);
     await runner.finish(true);
@@ -225,7 +212,7 @@ describe('a follow-up', () => {
     await saveTranscript(runner, '{}\n');
     await runner.shutDown();
     expect((await followUp(runId, {})).status).toBe(200);
-    expect(await prompt(await work(worker))).toEqual({
+    expect(await prompt(await beginNext(worker))).toEqual({
       prompt: '',
       resumption_prompt: 'Go on where you stopped.',
     });
@@ -260,7 +247,7 @@ describe('a follow-up and an outcome at once', () => {
     const COUNT = 40;
     await Promise.all(Array.from({ length: COUNT }, () => runs.create()));
     const first = [];
-    for (let index = 0; index < COUNT; index++) first.push(await work(worker));
+    for (let index = 0; index < COUNT; index++) first.push(await beginNext(worker));
     await Promise.all(first.map((runner) => prompt(runner)));
     const early = [];
     for (const [index, runner] of first.entries()) {
@@ -276,7 +263,7 @@ describe('a follow-up and an outcome at once', () => {
     }
     expect(new Set(early)).toEqual(new Set([true, false]));
     for (let index = 0; index < COUNT; index++) {
-      const second = await work(worker);
+      const second = await beginNext(worker);
       expect(await prompt(second)).toEqual({ prompt: 'And now this' });
       await second.finish(true);
       await second.shutDown();

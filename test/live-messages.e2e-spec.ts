@@ -6,27 +6,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BuiltInWorker } from '../src/execution/worker/built-in-worker.js';
 import { RunsClient } from './support/runs.js';
-import { SimulatedRunner, SimulatedWorker } from './support/simulated-worker.js';
+import { beginNext, dismissWorkers, SimulatedRunner, SimulatedWorker } from './support/simulated-worker.js';
 import { ADMIN_KEY, type Answer, eventually, startTestApp, type TestApp } from './support/test-app.js';
 
 let server: TestApp;
 let runs: RunsClient;
-let workers: SimulatedWorker[] = [];
+const workers: SimulatedWorker[] = [];
 
 beforeAll(async () => {
   server = await startTestApp();
   runs = new RunsClient(server);
 });
 afterEach(async () => {
-  await Promise.all(workers.map((worker) => worker.vanish()));
-  workers = [];
-  await eventually(async () => {
-    const [row] = await server.dataSource.query<{ count: number }[]>(
-      'SELECT count(*)::int AS count FROM worker_connections',
-    );
-    return row?.count === 0 ? true : undefined;
-  });
-  await server.dataSource.query('DELETE FROM runs');
+  await dismissWorkers(server, workers);
 });
 afterAll(async () => {
   await server.close();
@@ -36,16 +28,6 @@ async function connectWorker(): Promise<SimulatedWorker> {
   const worker = await SimulatedWorker.connect(server);
   workers.push(worker);
   return worker;
-}
-
-/** The next execution, its agent at work on its prompt. */
-async function work(worker: SimulatedWorker): Promise<SimulatedRunner> {
-  const assignment = await worker.nextAssignment();
-  worker.claim(assignment);
-  await worker.untilHandled();
-  const runner = worker.runner(assignment);
-  expect((await runner.begin()).status).toBe(200);
-  return runner;
 }
 
 const prompt = async (runner: SimulatedRunner) =>
@@ -76,7 +58,7 @@ describe('a follow-up to an agent at work', () => {
   it('is its next message, once and in order, and starts no execution', async () => {
     const worker = await connectWorker();
     const runId = await runs.create({ prompt: 'First' });
-    const runner = await work(worker);
+    const runner = await beginNext(worker);
     // Until the prompt was given everything belongs to it.
     await followUp(runId, 'Second');
     expect(await waiting(runner)).toEqual([]);
@@ -103,14 +85,14 @@ describe('a follow-up to an agent at work', () => {
   it('that was fetched by an execution which dies before it used it is the next one’s', async () => {
     const worker = await connectWorker();
     const runId = await runs.create({ prompt: 'First' });
-    const first = await work(worker);
+    const first = await beginNext(worker);
     await prompt(first);
     await followUp(runId, 'Second');
     await followUp(runId, 'Third');
     const messages = await waiting(first);
     await deliver(first, messages.slice(0, 1));
     worker.fail(first.assignment, { message: 'Gone', failure_reason: 'evicted' });
-    const second = await work(worker);
+    const second = await beginNext(worker);
     expect(await prompt(second)).toBe('Third');
     expect((await deliver(first, messages)).status).toBe(401);
     expect(await deliver(second, messages)).toMatchObject({
@@ -122,7 +104,7 @@ describe('a follow-up to an agent at work', () => {
   it('is neither lost nor given twice when the service goes between fetch and use', async () => {
     const worker = await connectWorker();
     const runId = await runs.create({ prompt: 'First' });
-    const runner = await work(worker);
+    const runner = await beginNext(worker);
     await prompt(runner);
     await followUp(runId, 'Second');
     const replica = await startTestApp({}, server);
@@ -143,7 +125,7 @@ describe('a follow-up to an agent at work', () => {
     for (let n = 0; n < COUNT; n++) await runs.create({ prompt: 'First' });
     const given = new Set<string>();
     for (let n = 0; n < COUNT; n++) {
-      const runner = await work(worker);
+      const runner = await beginNext(worker);
       const runId = runner.assignment.task_id;
       if ((await prompt(runner)) !== 'First') throw new Error('not the first execution');
       const sending = followUp(runId, 'Second');
@@ -172,7 +154,7 @@ describe('a follow-up to an agent at work', () => {
   it('refuses to deliver what is not there', async () => {
     const worker = await connectWorker();
     const runId = await runs.create();
-    const runner = await work(worker);
+    const runner = await beginNext(worker);
     await prompt(runner);
     await followUp(runId, 'x');
     const other = await runs.create();
@@ -196,7 +178,7 @@ describe('messages by the routes of the published command line', () => {
   it('are listed, read and delivered one by one', async () => {
     const worker = await connectWorker();
     const runId = await runs.create();
-    const runner = await work(worker);
+    const runner = await beginNext(worker);
     await prompt(runner);
     await followUp(runId, 'One');
     await followUp(runId, 'Two');
@@ -235,11 +217,11 @@ describe('messages by the routes of the published command line', () => {
   it('go between the runs of one tree and no others', async () => {
     const worker = await connectWorker();
     const parent = await runs.create({ prompt: 'Parent' });
-    const mother = await work(worker);
+    const mother = await beginNext(worker);
     await prompt(mother);
     const created = await mother.call('POST', 'agent/runs', { prompt: 'Child' });
     const child = (created.body as { run_id: string }).run_id;
-    const daughter = await work(worker);
+    const daughter = await beginNext(worker);
     await prompt(daughter);
     const stranger = await runs.create();
     const send = (runner: SimulatedRunner, to: string[], more: object = {}) =>

@@ -9,7 +9,12 @@ import { SweepExecutions } from '../src/execution/application/sweep-executions.j
 import type { TaskAssignment } from '../src/execution/protocol/worker-messages.js';
 import { insertTeam, insertUser } from './support/identities.js';
 import { RunsClient } from './support/runs.js';
-import { type SimulatedRunner, SimulatedWorker, type WorkerOptions } from './support/simulated-worker.js';
+import {
+  dismissWorkers,
+  type SimulatedRunner,
+  SimulatedWorker,
+  type WorkerOptions,
+} from './support/simulated-worker.js';
 import { ADMIN_KEY, eventually, startTestApp, type TestApp } from './support/test-app.js';
 
 let server: TestApp;
@@ -32,14 +37,7 @@ function useServer(environment: Record<string, string> = {}): void {
     runs = new RunsClient(server);
   });
   afterEach(async () => {
-    await Promise.all(workers.splice(0).map((worker) => worker.vanish()));
-    await eventually(async () => {
-      const [row] = await server.dataSource.query<{ count: number }[]>(
-        'SELECT count(*)::int AS count FROM worker_connections',
-      );
-      return row?.count === 0 ? true : undefined;
-    });
-    await server.dataSource.query('DELETE FROM runs');
+    await dismissWorkers(server, workers);
   });
 }
 

@@ -7,7 +7,7 @@ import { Transactor } from '../src/kernel/persistence/transactor.js';
 import { CreateRun, RunLifecycle } from '../src/runs/index.js';
 import { firstTeam } from './support/identities.js';
 import { RunsClient } from './support/runs.js';
-import { type SimulatedRunner, SimulatedWorker } from './support/simulated-worker.js';
+import { dismissWorkers, type SimulatedRunner, SimulatedWorker } from './support/simulated-worker.js';
 import { type Answer, eventually, startTestApp, type TestApp } from './support/test-app.js';
 
 /** Two replicas on one database. */
@@ -22,14 +22,7 @@ beforeAll(async () => {
   runs = new RunsClient(one);
 });
 afterEach(async () => {
-  await Promise.all(workers.splice(0).map((worker) => worker.vanish()));
-  await eventually(async () => {
-    const [row] = await one.dataSource.query<{ count: number }[]>(
-      'SELECT count(*)::int AS count FROM worker_connections',
-    );
-    return row?.count === 0 ? true : undefined;
-  });
-  await one.dataSource.query('DELETE FROM runs');
+  await dismissWorkers(one, workers);
 });
 afterAll(async () => {
   await two.close();

@@ -3,7 +3,7 @@ import type { LoggerService } from '@nestjs/common';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { Secrets } from '../src/catalog/index.js';
-import { ReencryptSecrets } from '../src/catalog/application/reencrypt-secrets.js';
+import { Reencryption } from '../src/kernel/security/reencryption.js';
 import { SecretRepository } from '../src/catalog/persistence/secret.repository.js';
 import { Problem } from '../src/kernel/errors/problem.js';
 import { Database } from '../src/kernel/persistence/database.js';
@@ -381,7 +381,7 @@ describe('when the encryption key changes', () => {
     await old.call('POST', PATH, { name: 'LATE', value: VALUE });
     expect((await valuesOf(['LATE'], oldTeam, replica)).values).toEqual({ LATE: VALUE });
     await expect(valuesOf(['S_1'], oldTeam, old)).rejects.toMatchObject({ code: 'resource_unavailable' });
-    await replica.app.get(ReencryptSecrets).tick();
+    await replica.app.get(Reencryption).tick();
     const keyOf = async (name: string) =>
       (await rows()).find((row) => 'name' in row && row.name === name)?.key_id;
     expect(await keyOf('LATE')).toBe(await keyOf('S_1'));

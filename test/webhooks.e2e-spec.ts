@@ -6,7 +6,7 @@ import { Secrets } from '../src/catalog/index.js';
 import { Database } from '../src/kernel/persistence/database.js';
 import { Signals } from '../src/kernel/persistence/signals.js';
 import { SecretBox } from '../src/kernel/security/secret-box.js';
-import { ReencryptWebhookSecrets } from '../src/webhooks/application/reencrypt-webhook-secrets.js';
+import { Reencryption } from '../src/kernel/security/reencryption.js';
 import { SIGNATURE_SCHEMES } from '../src/webhooks/domain/signature-scheme.js';
 import { SIGNATURE_HEADERS } from '../src/webhooks/domain/signatures/schemes.js';
 import { webhookSecretContext } from '../src/webhooks/domain/webhook.js';
@@ -710,9 +710,9 @@ describe('when the encryption key changes', () => {
     // What a replica that still has the old key alone writes meanwhile is brought over later.
     const late = await make('late');
     replica.app.useLogger(RECORDER);
-    await replica.app.get(ReencryptWebhookSecrets).tick();
+    await replica.app.get(Reencryption).tick();
     expect((await sealed(late)).sealed_key_id).toBe(box.keyId);
-    expect(logged.slice(from).join('\n')).toContain("a webhook's secret is unreadable");
+    expect(logged.slice(from).join('\n')).toContain('one of the signing secrets of webhooks is unreadable');
     await replica.close();
     await old.close();
   });

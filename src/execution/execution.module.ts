@@ -5,6 +5,7 @@ import { Metrics } from '../kernel/observability/metrics.js';
 import { RunsModule } from '../runs/index.js';
 import { ExecutionArtifactsController } from './api/execution-artifacts.controller.js';
 import { ExecutionEventsController } from './api/execution-events.controller.js';
+import { HarnessMessagesController } from './api/harness-messages.controller.js';
 import { HarnessSupportController } from './api/harness-support.controller.js';
 import { WorkersController } from './api/workers.controller.js';
 import { WorkerSocketServer } from './api/worker-socket.server.js';
@@ -28,6 +29,7 @@ import { WorkerConnectionRepository } from './persistence/worker-connection.repo
 @Module({
   imports: [RunsModule, CatalogModule, ArtifactsModule],
   controllers: [
+    HarnessMessagesController,
     HarnessSupportController,
     ExecutionArtifactsController,
     ExecutionEventsController,

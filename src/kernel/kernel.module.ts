@@ -14,6 +14,7 @@ import { DatabaseClock, SharedClock } from './persistence/shared-clock.js';
 import { Signals } from './persistence/signals.js';
 import { Transactor } from './persistence/transactor.js';
 import { Keyring } from './security/keyring.js';
+import { Reencryption } from './security/reencryption.js';
 import { SecretBox } from './security/secret-box.js';
 import { FileSystemStorage } from './storage/file-system-storage.js';
 import { ObjectDeletions } from './storage/object-deletions.js';
@@ -63,6 +64,7 @@ export class KernelModule {
       JobQueue,
       ObjectDeletions,
       SweepObjects,
+      Reencryption,
       Metrics,
       Readiness,
       ProblemFilter,

@@ -1,5 +1,6 @@
-import { Module } from '@nestjs/common';
+import { Module, type OnModuleInit } from '@nestjs/common';
 import { CatalogModule } from '../catalog/index.js';
+import { Reencryption } from '../kernel/security/reencryption.js';
 import { FactoriesController } from './api/factories.controller.js';
 import { FactoryWebhooksController } from './api/factory-webhooks.controller.js';
 import { WebhookSecretController } from './api/webhook-secret.controller.js';
@@ -13,7 +14,6 @@ import { DeleteWebhook } from './application/delete-webhook.js';
 import { Factories } from './application/factories.js';
 import { ListFactories } from './application/list-factories.js';
 import { ListWebhooks } from './application/list-webhooks.js';
-import { ReencryptWebhookSecrets } from './application/reencrypt-webhook-secrets.js';
 import { RotateWebhookSecret } from './application/rotate-webhook-secret.js';
 import { SupplyWebhookSecret } from './application/supply-webhook-secret.js';
 import { UpdateFactory } from './application/update-factory.js';
@@ -45,8 +45,16 @@ import { WebhookRepository } from './persistence/webhook.repository.js';
     SupplyWebhookSecret,
     ApplyWebhooks,
     SealedCopyRepository,
-    ReencryptWebhookSecrets,
   ],
   exports: [Factories, Webhooks, ApplyWebhooks],
 })
-export class WebhookManagementModule {}
+export class WebhookManagementModule implements OnModuleInit {
+  constructor(
+    private readonly reencryption: Reencryption,
+    private readonly copies: SealedCopyRepository,
+  ) {}
+
+  onModuleInit(): void {
+    this.reencryption.register(this.copies);
+  }
+}

@@ -176,6 +176,29 @@ export class SimulatedWorker {
   }
 }
 
+/** After a test: the workers vanish, the server takes note of it, and the runs are deleted. */
+export async function dismissWorkers(server: TestApp, workers: SimulatedWorker[]): Promise<void> {
+  await Promise.all(workers.splice(0).map((worker) => worker.vanish()));
+  await eventually(async () => {
+    const [row] = await server.dataSource.query<{ count: number }[]>(
+      'SELECT count(*)::int AS count FROM worker_connections',
+    );
+    return row?.count === 0 ? true : undefined;
+  });
+  await server.dataSource.query('DELETE FROM runs');
+}
+
+/** The worker's next execution, claimed, with its agent at work. */
+export async function beginNext(worker: SimulatedWorker): Promise<SimulatedRunner> {
+  const assignment = await worker.nextAssignment();
+  worker.claim(assignment);
+  await worker.untilHandled();
+  const runner = worker.runner(assignment);
+  const { status } = await runner.begin();
+  if (status !== 200) throw new Error(`the agent could not begin: ${String(status)}`);
+  return runner;
+}
+
 /** What a runner calls, with the key and the token of its assignment. */
 export class SimulatedRunner {
   constructor(

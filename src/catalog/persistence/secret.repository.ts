@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Ownership } from '../../identities/index.js';
 import { Database, type Queryable, type Tx } from '../../kernel/persistence/database.js';
+import type { SealedRecord, SealedStore } from '../../kernel/security/reencryption.js';
 import type { SealedValue } from '../../kernel/security/secret-box.js';
-import type { SecretView } from '../domain/secret-view.js';
+import { secretContext, type SecretView } from '../domain/secret-view.js';
 
 /** Of a team, and of one person. */
 const MAX_SECRETS = 1000;
@@ -10,8 +11,7 @@ const MAX_SECRETS = 1000;
 const VIEW = 'name, team_uid, owner_uid, created_at, updated_at';
 
 /** A secret as it is stored. */
-export interface SealedSecret extends SealedValue {
-  uid: string;
+export interface SealedSecret extends SealedRecord {
   name: string;
 }
 
@@ -24,7 +24,10 @@ interface SealedRow {
 
 /** The table of secrets. It knows ciphertexts alone. */
 @Injectable()
-export class SecretRepository {
+export class SecretRepository implements SealedStore {
+  readonly what = 'secrets';
+  readonly contextOf = secretContext;
+
   constructor(private readonly database: Database) {}
 
   /** Creates of one owner take turns until the transaction ends, so that no two of them count the same rows. */
@@ -122,7 +125,7 @@ export class SecretRepository {
    *
    * @returns how many
    */
-  async reseal(tx: Tx, secrets: { before: SealedSecret; after: SealedValue }[]): Promise<number> {
+  async reseal(tx: Tx, secrets: { before: SealedRecord; after: SealedValue }[]): Promise<number> {
     const rows = await tx.query(
       `UPDATE secrets s SET ciphertext = n.ciphertext, key_id = n.key_id
          FROM unnest($1::uuid[], $2::bytea[], $3::text[], $4::bytea[], $5::text[])

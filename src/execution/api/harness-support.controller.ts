@@ -1,6 +1,5 @@
 import { Body, Controller, Get, HttpCode, Post, Redirect, Req, UseGuards } from '@nestjs/common';
 import {
-  ApiBadRequestResponse,
   ApiConflictResponse,
   ApiFoundResponse,
   ApiNoContentResponse,
@@ -18,27 +17,21 @@ import { callerOrigin } from '../../kernel/http/caller-origin.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import { ReadExecution } from '../application/read-execution.js';
 import { ExecutionLease } from '../application/execution-lease.js';
-import { HandOverMessages } from '../application/hand-over-messages.js';
 import { KeepTranscript } from '../application/keep-transcript.js';
 import { ReportExecution } from '../application/report-execution.js';
 import { ReportUsage } from '../application/report-usage.js';
 import { ExecutionHeaderGuard } from './execution-header.guard.js';
 import {
-  DeliveredMessagesDto,
-  EmptyRequestDto,
   ExecutionViewDto,
   ExternalConversationDto,
   ExternalConversationRequestDto,
   FinishTaskRequestDto,
   NotifyUserRequestDto,
   ReportShutdownRequestDto,
-  ResolvedPromptDto,
   SetUpFailureRequestDto,
   SetUpFailureResponseDto,
-  toWaitingMessages,
   TranscriptRequestDto,
   UploadTargetDto,
-  WaitingMessagesDto,
   UsageReportDto,
 } from './harness-support.dto.js';
 
@@ -55,7 +48,6 @@ export class HarnessSupportController {
     private readonly transactor: Transactor,
     private readonly read: ReadExecution,
     private readonly lease: ExecutionLease,
-    private readonly messages: HandOverMessages,
     private readonly transcripts: KeepTranscript,
     private readonly report: ReportExecution,
     private readonly usage: ReportUsage,
@@ -80,53 +72,6 @@ export class HarnessSupportController {
   @ApiNoContentResponse({ description: 'The lease is renewed' })
   heartbeat(@CurrentExecution() execution: RunCaller): Promise<void> {
     return this.lease.renew(execution);
-  }
-
-  @Post('resolve-prompt')
-  @HttpCode(200)
-  @RequirePermission('execution:report')
-  @ApiOperation({
-    operationId: 'resolvePrompt',
-    summary: 'Get the texts for the agent',
-    description:
-      'The prompt and the follow-ups that wait, for a continuation the follow-ups alone. They are delivered with this; a repeated call gets the same.',
-  })
-  @ApiOkResponse({ type: ResolvedPromptDto })
-  resolvePrompt(
-    @CurrentExecution() execution: RunCaller,
-    @Body() _request: EmptyRequestDto,
-  ): Promise<ResolvedPromptDto> {
-    return this.transactor.run((tx) => this.messages.resolvePrompt(tx, execution));
-  }
-
-  @Get('messages')
-  @RequirePermission('execution:report')
-  @ApiOperation({
-    operationId: 'getWaitingMessages',
-    summary: 'Read the messages that have come since the prompt',
-    description:
-      'In their order, and only those that no agent has been told. It changes nothing: what is not delivered is given to the next execution.',
-  })
-  @ApiOkResponse({ type: WaitingMessagesDto })
-  async waitingMessages(@CurrentExecution() execution: RunCaller): Promise<WaitingMessagesDto> {
-    return toWaitingMessages(await this.transactor.run((tx) => this.messages.waiting(tx, execution)));
-  }
-
-  @Post('messages/delivered')
-  @HttpCode(204)
-  @RequirePermission('execution:report')
-  @ApiOperation({
-    operationId: 'deliverMessages',
-    summary: 'Say that the agent is told these messages now',
-    description: 'From then on no other execution gets them. A repeated call changes nothing.',
-  })
-  @ApiNoContentResponse({ description: 'They are delivered' })
-  @ApiBadRequestResponse({ description: 'One of them does not wait for this execution; none was delivered' })
-  deliverMessages(
-    @CurrentExecution() execution: RunCaller,
-    @Body() { message_ids: ids }: DeliveredMessagesDto,
-  ): Promise<void> {
-    return this.transactor.run((tx) => this.messages.deliver(tx, execution, ids));
   }
 
   @Post('external-conversation')

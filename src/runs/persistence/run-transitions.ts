@@ -510,7 +510,7 @@ export class RunTransitions {
   }
 }
 
-/** The teams that have as many runs under way as they may. @param limit a placeholder */
+/** The teams that have as many runs under way as they may. @param limit a parameter of the statement, such as `$4` */
 export const FULL_TEAMS = (limit: string): string => `
   SELECT r.team_uid FROM runs r WHERE ${UNDER_WAY} AND r.team_uid IS NOT NULL GROUP BY r.team_uid HAVING count(*) >= ${limit}`;
 

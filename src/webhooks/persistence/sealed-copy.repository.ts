@@ -1,21 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Tx } from '../../kernel/persistence/database.js';
+import type { SealedRecord, SealedStore } from '../../kernel/security/reencryption.js';
 import type { SealedValue } from '../../kernel/security/secret-box.js';
+import { webhookSecretContext } from '../domain/webhook.js';
 
-/** A webhook's signing secret as it is stored. */
-export interface SealedCopy extends SealedValue {
-  /** The webhook. */
-  uid: string;
-}
-
-/** The signing secrets of webhooks by the key that they are encrypted with. It knows ciphertexts alone. */
+/** The signing secrets of webhooks by the key that they are encrypted with; their uids are those of the webhooks. */
 @Injectable()
-export class SealedCopyRepository {
+export class SealedCopyRepository implements SealedStore {
+  readonly what = 'signing secrets of webhooks';
+  readonly contextOf = webhookSecretContext;
+
   constructor(private readonly database: Database) {}
 
   /** Secrets under this key in the order of their webhooks. @param afterUid where the batch before ended */
-  underKey(keyId: string, limit: number, afterUid: string | undefined): Promise<SealedCopy[]> {
-    return this.database.query<SealedCopy>(
+  underKey(keyId: string, limit: number, afterUid: string | undefined): Promise<SealedRecord[]> {
+    return this.database.query<SealedRecord>(
       `SELECT uid, sealed_secret AS ciphertext, sealed_key_id AS "keyId" FROM webhooks
         WHERE sealed_key_id = $1 AND ($2::uuid IS NULL OR uid > $2) ORDER BY uid LIMIT $3`,
       [keyId, afterUid ?? null, limit],
@@ -28,7 +27,7 @@ export class SealedCopyRepository {
    *
    * @returns how many
    */
-  async reseal(tx: Tx, copies: { before: SealedCopy; after: SealedValue }[]): Promise<number> {
+  async reseal(tx: Tx, copies: { before: SealedRecord; after: SealedValue }[]): Promise<number> {
     const rows = await tx.query(
       `UPDATE webhooks w SET sealed_secret = n.ciphertext, sealed_key_id = n.key_id
          FROM unnest($1::uuid[], $2::bytea[], $3::bytea[], $4::text[])
