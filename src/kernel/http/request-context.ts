@@ -16,15 +16,24 @@ export const currentRequest = (): RequestContext | undefined => storage.getStore
 /** Runs work that no request started (a loop, a job, a socket's message) under a trace id of its own. */
 export const withNewTrace = <T>(work: () => T): T => storage.run({ traceId: newTraceId() }, work);
 
-/** Gives every request a trace id and every response the header `X-Trace-Id`. */
+/** Runs work on behalf of a request: what it logs and answers bears the request's trace id. */
+export const inRequest = <T>(context: RequestContext, work: () => T): T => storage.run(context, work);
+
+/** Gives a request its trace id, and its response the header `X-Trace-Id`. */
+export function beginRequest({ headers }: IncomingMessage, response: ServerResponse): RequestContext {
+  const given = headers.traceparent;
+  const traceId = (typeof given === 'string' ? parseTraceParent(given)?.traceId : undefined) ?? newTraceId();
+  response.setHeader('X-Trace-Id', traceId);
+  return { traceId };
+}
+
+/** Handles every request in a context of its own. */
 export function requestContextMiddleware(
   request: IncomingMessage,
   response: ServerResponse,
   next: () => void,
 ): void {
-  const traceId = parseTraceParent(String(request.headers.traceparent ?? ''))?.traceId ?? newTraceId();
-  response.setHeader('X-Trace-Id', traceId);
-  storage.run({ traceId }, next);
+  inRequest(beginRequest(request, response), next);
 }
 
 /** Node keeps random bytes in store for UUIDs; asking for sixteen each time is a system call each time. */

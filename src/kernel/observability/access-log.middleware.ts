@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import type { ServerResponse } from 'node:http';
+import { currentRequest, type RequestContext } from '../http/request-context.js';
 import type { Metrics } from './metrics.js';
 
 const logger = new Logger('http');
@@ -9,7 +10,7 @@ const logger = new Logger('http');
 export const accessLogMiddleware =
   (metrics: Metrics) =>
   (request: Request, response: Response, next: NextFunction): void => {
-    observeRequest(metrics, response, request.method, () => {
+    observeRequest(metrics, currentRequest(), response, request.method, () => {
       const route = (request.route as { path?: string } | undefined)?.path ?? 'unmatched';
       // The route, not the path, where the path itself is a credential.
       return {
@@ -23,6 +24,7 @@ export const accessLogMiddleware =
 /** @param describe which route it was and which path may be logged; asked when the answer is out */
 export function observeRequest(
   metrics: Metrics,
+  context: RequestContext | undefined,
   response: ServerResponse,
   method: string,
   describe: () => { route: string; path: string },
@@ -40,6 +42,7 @@ export function observeRequest(
       milliseconds / 1000,
     );
     const fields = {
+      trace_id: context?.traceId,
       method,
       path,
       status: response.statusCode,

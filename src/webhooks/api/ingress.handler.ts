@@ -5,7 +5,7 @@ import { SECOND } from '../../kernel/clock.js';
 import { ERROR_CATALOGUE } from '../../kernel/errors/error-catalogue.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import { problemHeaders, toProblemBody } from '../../kernel/http/problem-response.js';
-import { requestContextMiddleware } from '../../kernel/http/request-context.js';
+import { beginRequest, inRequest, type RequestContext } from '../../kernel/http/request-context.js';
 import { isUuid } from '../../kernel/ids.js';
 import { observeRequest } from '../../kernel/observability/access-log.middleware.js';
 import { type LabelledCounter, Metrics } from '../../kernel/observability/metrics.js';
@@ -26,6 +26,14 @@ const PREFIX = '/webhooks/w/';
 /** How long a stop waits for deliveries under way. */
 const DRAIN_TIMEOUT_MS = 5 * SECOND;
 
+/** A request and what is to answer it. */
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  target: Target;
+  context: RequestContext;
+}
+
 interface Target {
   uid: string;
   token: string | undefined;
@@ -38,7 +46,8 @@ interface Target {
  * The ingress of webhooks: `POST /webhooks/w/{webhook_uid}`, and `…/{token}` where the token in the URL is the credential.
  *
  * A plain handler of node:http in front of express, because express costs more than all the rest of a delivery. What express's
- * middleware does for other routes is done here by the same pieces: request context, access log, metrics, problem documents.
+ * middleware does for other routes is done here by the same pieces: request context, access log, metrics, problem documents. The context
+ * is entered only by what logs or answers with it: carried along with every promise it would cost more than the checks.
  */
 @Injectable()
 export class IngressHandler implements BeforeApplicationShutdown {
@@ -67,15 +76,14 @@ export class IngressHandler implements BeforeApplicationShutdown {
 
   handle(request: IncomingMessage, response: ServerResponse): void {
     const target = targetOf(request.url ?? '');
+    const context = beginRequest(request, response);
     this.underWay += 1;
     response.once('close', () => {
       this.underWay -= 1;
       if (this.underWay === 0) this.whenDrained?.();
     });
-    requestContextMiddleware(request, response, () => {
-      observeRequest(this.metrics, response, request.method ?? '', () => target);
-      void this.answer(request, response, target);
-    });
+    observeRequest(this.metrics, context, response, request.method ?? '', () => target);
+    void this.answer({ request, response, target, context });
   }
 
   /** Lets what is under way end, before the connections are cut. */
@@ -89,7 +97,8 @@ export class IngressHandler implements BeforeApplicationShutdown {
     clearTimeout(timer);
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse, target: Target): Promise<void> {
+  private async answer(exchange: Exchange): Promise<void> {
+    const { request, target } = exchange;
     const memory = this.held.forRequest();
     try {
       if (request.method !== 'POST') throw methodNotAllowed();
@@ -108,25 +117,23 @@ export class IngressHandler implements BeforeApplicationShutdown {
         readBody: () => (reading ??= readBody(request, memory)),
       });
       this.received.increment({ outcome: labelOf(reception) });
-      this.send(request, response, target, reception);
+      this.send(exchange, reception);
     } catch (error) {
       const problem = toProblem(error);
       if (problem.code === 'resource_unavailable') {
         this.received.increment({ outcome: 'unavailable' });
-        this.logger.error({ err: error }, 'a delivery could not be taken in');
+        inRequest(exchange.context, () => {
+          this.logger.error({ err: error }, 'a delivery could not be taken in');
+        });
       }
-      this.sendProblem(request, response, target, problem);
+      this.sendProblem(exchange, problem);
     } finally {
       memory.giveBack();
     }
   }
 
-  private send(
-    request: IncomingMessage,
-    response: ServerResponse,
-    target: Target,
-    reception: Reception,
-  ): void {
+  private send(exchange: Exchange, reception: Reception): void {
+    const { request, response } = exchange;
     switch (reception.outcome) {
       case 'accepted':
         sendJson(request, response, 202, { delivery_id: reception.deliveryId });
@@ -145,24 +152,14 @@ export class IngressHandler implements BeforeApplicationShutdown {
       case 'invalid_json':
       case 'over_budget':
       case 'unsettled':
-        this.sendProblem(request, response, target, problemOf(reception));
+        this.sendProblem(exchange, problemOf(reception));
     }
   }
 
-  private sendProblem(
-    request: IncomingMessage,
-    response: ServerResponse,
-    { path }: Target,
-    problem: Problem,
-  ): void {
+  private sendProblem({ request, response, target, context }: Exchange, problem: Problem): void {
     for (const [name, value] of Object.entries(problemHeaders(problem))) response.setHeader(name, value);
-    sendJson(
-      request,
-      response,
-      ERROR_CATALOGUE[problem.code].status,
-      toProblemBody(problem, this.config.publicUrl, path),
-      'application/problem+json',
-    );
+    const body = inRequest(context, () => toProblemBody(problem, this.config.publicUrl, target.path));
+    sendJson(request, response, ERROR_CATALOGUE[problem.code].status, body, 'application/problem+json');
   }
 }
 

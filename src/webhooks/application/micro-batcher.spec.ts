@@ -40,21 +40,58 @@ describe('MicroBatcher', () => {
       [1, 2, 3],
       [4, 5, 6],
     ]);
-    results.push(subject.add(8));
+    results.push(subject.add(8), subject.add(9));
     await turn();
     expect(batches).toHaveLength(2);
     batches[1]!.end();
     await turn();
-    expect(itemsOf(batches)[2]).toEqual([7, 8]);
+    expect(itemsOf(batches)[2]).toEqual([7, 8, 9]);
     batches[0]!.end();
     batches[2]!.end();
-    expect(await Promise.all(results)).toEqual(['1', '2', '3', '4', '5', '6', '7', '8']);
+    expect(await Promise.all(results)).toEqual(['1', '2', '3', '4', '5', '6', '7', '8', '9']);
+  });
+
+  it('sends beside a batch under way only a full one, and what waits as soon as none is', async () => {
+    const { batcher: subject, batches } = batcher();
+    for (const item of [1, 2, 3]) void subject.add(item);
+    await turn();
+    for (const item of [4, 5]) void subject.add(item);
+    await turn();
+    expect(itemsOf(batches)).toEqual([[1, 2, 3]]);
+    void subject.add(6);
+    await turn();
+    expect(itemsOf(batches)).toEqual([
+      [1, 2, 3],
+      [4, 5, 6],
+    ]);
+    void subject.add(7);
+    batches[1]!.end();
+    await turn();
+    expect(batches).toHaveLength(2);
+    batches[0]!.end();
+    await turn();
+    expect(itemsOf(batches)[2]).toEqual([7]);
+  });
+
+  it('has the next batch under way before it tells the results of the one before', async () => {
+    const { batcher: subject, batches } = batcher({ maxInFlight: 1 });
+    const underWay: number[] = [];
+    void subject.add(1).then(() => underWay.push(batches.length));
+    await turn();
+    void subject.add(2);
+    batches[0]!.end();
+    await turn();
+    await turn();
+    expect(underWay).toEqual([2]);
   });
 
   it('ends a batch before it has too many bytes, but for a single item', async () => {
-    const { batcher: subject, batches } = batcher({ bytesOf: (item) => item, maxInFlight: 10 });
+    const { batcher: subject, batches } = batcher({ bytesOf: (item) => item });
     for (const item of [60, 60, 30, 10, 500]) void subject.add(item);
-    await turn();
+    for (let batch = 0; batch < 3; batch++) {
+      await turn();
+      batches[batch]!.end();
+    }
     expect(itemsOf(batches)).toEqual([[60], [60, 30, 10], [500]]);
   });
 

@@ -17,15 +17,19 @@ export interface MicroBatcherOptions<Item, Result> {
   bytesOf: (item: Item) => number;
   maxItems: number;
   maxBytes: number;
+  /** Batches at a time; all but the first of them are full. */
   maxInFlight: number;
   /** Items that wait at most, over all. */
   maxWaiting: number;
 }
 
 /**
- * Collects what arrives while the batches before it are under way, and handles it together. There is no timer: a batch leaves at the
- * end of the event loop's turn in which its first item came, or as soon as one of those in flight has ended. So a lone item waits for
- * nothing, and the busier it gets the larger the batches grow.
+ * Collects what arrives while the batch before it is under way, and handles it together. There is no timer: a batch leaves at the end of
+ * the event loop's turn in which its first item came, or when the one in flight has ended. So a lone item waits for nothing, and the
+ * busier it gets the larger the batches grow.
+ *
+ * Beside a batch in flight another one leaves only when it is full: fewer and larger batches cost less, and one that takes long holds up
+ * no more than that.
  */
 export class MicroBatcher<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
@@ -46,7 +50,7 @@ export class MicroBatcher<Item, Result> {
   }
 
   private schedule(): void {
-    if (this.scheduled || this.inFlight >= this.options.maxInFlight) return;
+    if (this.scheduled || !this.isDue()) return;
     this.scheduled = true;
     setImmediate(() => {
       this.scheduled = false;
@@ -55,13 +59,16 @@ export class MicroBatcher<Item, Result> {
   }
 
   private flush(): void {
-    while (this.waiting.length > 0 && this.inFlight < this.options.maxInFlight) {
+    while (this.isDue()) {
       this.inFlight += 1;
-      void this.handle(this.take()).finally(() => {
-        this.inFlight -= 1;
-        this.flush();
-      });
+      void this.handle(this.take());
     }
+  }
+
+  private isDue(): boolean {
+    const { maxInFlight, maxItems } = this.options;
+    if (this.inFlight === 0) return this.waiting.length > 0;
+    return this.inFlight < maxInFlight && this.waiting.length >= maxItems;
   }
 
   /** At least one item, however large. */
@@ -76,19 +83,35 @@ export class MicroBatcher<Item, Result> {
   }
 
   private async handle(batch: Waiting<Item, Result>[]): Promise<void> {
+    const settle = await this.outcomeOf(batch);
+    this.inFlight -= 1;
+    this.flush();
+    // The next batch is on its way before those of this one go on with their results.
+    setImmediate(settle);
+  }
+
+  /** @returns what tells the items */
+  private async outcomeOf(batch: Waiting<Item, Result>[]): Promise<() => void> {
     try {
       const results = await this.options.run(batch.map(({ item }) => item));
-      batch.forEach(({ resolve, reject }, index) => {
-        const result = results[index];
-        if (result === undefined) reject(new Error('the batch has no result for this item'));
-        else resolve(result);
-      });
+      return () => {
+        batch.forEach(({ resolve, reject }, index) => {
+          const result = results[index];
+          if (result === undefined) reject(new Error('the batch has no result for this item'));
+          else resolve(result);
+        });
+      };
     } catch (error) {
       if (batch.length === 1 || !this.options.isWorthSplitting(error)) {
-        for (const { reject } of batch) reject(error);
-      } else {
-        for (const waiting of batch) await this.handle([waiting]);
+        return () => {
+          for (const { reject } of batch) reject(error);
+        };
       }
+      const outcomes: (() => void)[] = [];
+      for (const waiting of batch) outcomes.push(await this.outcomeOf([waiting]));
+      return () => {
+        for (const settle of outcomes) settle();
+      };
     }
   }
 }

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { DatabaseUrl } from '../../kernel/persistence/database-url.js';
 import type { DeliveryIdentity, DeliveryStatus } from '../domain/delivery.js';
 
-/** Statements under way at a time. */
+/** Statements under way at a time. One is enough until a batch is full. */
 export const MAX_RECORDING = 2;
 const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 10_000;
@@ -79,35 +79,32 @@ export class DeliveryRepository implements OnApplicationShutdown {
   /** All or nothing. @returns what became of each, in the order of the records */
   async record(records: DeliveryRecord[]): Promise<Recording[]> {
     const payloads = records.map(({ payload }) => payload ?? Buffer.alloc(0));
-    let offset = 1;
-    const rows = records.map((record, index) => {
-      const from = offset;
-      offset += payloads[index]?.length ?? 0;
-      return {
-        position: index,
-        id: record.id,
-        webhook_uid: record.webhookUid,
-        version: record.webhookVersion,
-        status: record.status,
-        identity_kind: record.identity?.kind,
-        identity_value: record.identity?.value,
-        fingerprint: record.identity?.fingerprint,
-        size_bytes: record.sizeBytes,
-        headers: record.headers,
-        payload_from: from,
-        payload_bytes: record.payload?.length,
-        budget_key: record.budget?.key,
-        per_minute: record.budget?.perMinute,
-      };
-    });
-    const { rows: results } = await this.pool.query<RecordingRow>({
+    const { rows } = await this.pool.query<RecordingRow>({
       name: 'record_deliveries',
       text: RECORD,
-      values: [JSON.stringify(rows), Buffer.concat(payloads)],
+      values: [
+        plainArray(records.map(({ id }) => id)),
+        plainArray(records.map(({ webhookUid }) => webhookUid)),
+        plainArray(records.map(({ webhookVersion }) => webhookVersion)),
+        plainArray(records.map(({ status }) => status)),
+        plainArray(records.map(({ identity }) => identity?.kind)),
+        records.map(({ identity }) => identity?.value),
+        plainArray(records.map(({ identity }) => identity?.fingerprint)),
+        plainArray(records.map(({ sizeBytes }) => sizeBytes)),
+        records.map(({ headers }) => JSON.stringify(headers)),
+        plainArray(records.map(({ payload }) => payload?.length)),
+        plainArray(records.map(({ budget }) => budget?.key)),
+        plainArray(records.map(({ budget }) => budget?.perMinute)),
+        Buffer.concat(payloads),
+      ],
     });
-    return results.map(toRecording);
+    return rows.map(toRecording);
   }
 }
+
+/** An array's text form for elements that need no quotes: pg would look at each character of each. */
+const plainArray = (elements: (string | number | undefined)[]): string =>
+  `{${elements.map((element) => element ?? 'NULL').join(',')}}`;
 
 interface RecordingRow {
   outcome: Recording['outcome'];
@@ -127,14 +124,16 @@ function toRecording({ outcome, duplicate_of, retry_after_ms }: RecordingRow): R
   }
 }
 
-// The rows come as one JSON text and the payloads as one string of bytes: pg would write an array of bytea out in hexadecimal digits.
+// The columns come as arrays, which cost a third of what rows in JSON would, and the payloads as one string of bytes: pg would write an
+// array of bytea out in hexadecimal digits.
 const RECORD = `
   WITH input AS MATERIALIZED (
-    SELECT i.*, (SELECT w.enabled FROM webhooks w WHERE w.uid = i.webhook_uid AND w.version = i.version) AS is_current
-      FROM json_to_recordset($1::json) AS i(
-        position integer, id uuid, webhook_uid uuid, version bigint, status text, identity_kind text, identity_value text,
-        fingerprint uuid, size_bytes integer, headers jsonb, payload_from integer, payload_bytes integer, budget_key uuid,
-        per_minute integer)
+    SELECT i.*, sum(payload_bytes) OVER (ROWS UNBOUNDED PRECEDING) - payload_bytes + 1 AS payload_from,
+           (SELECT w.enabled FROM webhooks w WHERE w.uid = i.webhook_uid AND w.version = i.version) AS is_current
+      FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::integer[], $9::jsonb[],
+                  $10::integer[], $11::uuid[], $12::integer[])
+           WITH ORDINALITY AS i(id, webhook_uid, version, status, identity_kind, identity_value, fingerprint, size_bytes, headers,
+                                payload_bytes, budget_key, per_minute, position)
   ), demand AS MATERIALIZED (
     SELECT budget_key, max(per_minute) AS per_minute, count(*)::integer AS wanted
       FROM input WHERE is_current AND budget_key IS NOT NULL GROUP BY budget_key
@@ -155,7 +154,7 @@ const RECORD = `
         ) AS room)
     RETURNING key, spent_at, granted
   ), admitted AS MATERIALIZED (
-    SELECT i.*, s.spent_at,
+    SELECT i.position, i.id, i.webhook_uid, i.status, i.fingerprint, i.per_minute, s.spent_at,
            i.budget_key IS NULL OR row_number() OVER (PARTITION BY i.budget_key ORDER BY i.position) <= s.granted AS is_within
       FROM input i LEFT JOIN spent s ON s.key = i.budget_key
      WHERE i.is_current
@@ -167,17 +166,18 @@ const RECORD = `
     ON CONFLICT (webhook_uid, fingerprint) DO UPDATE SET delivery_id = known.delivery_id
     RETURNING webhook_uid, fingerprint, delivery_id
   ), judged AS MATERIALIZED (
-    SELECT a.*, nullif(k.delivery_id, a.id) AS duplicate_of
+    SELECT a.position, a.id, a.webhook_uid, a.status, a.per_minute, a.spent_at, a.is_within,
+           nullif(k.delivery_id, a.id) AS duplicate_of
       FROM admitted a
       LEFT JOIN identities k ON k.webhook_uid = a.webhook_uid AND k.fingerprint = a.fingerprint
   ), logged AS (
     INSERT INTO webhook_deliveries (
       id, webhook_uid, status, duplicate_of, identity_kind, identity_value, size_bytes, received_at, headers, payload)
-    SELECT id, webhook_uid, CASE WHEN duplicate_of IS NULL THEN status ELSE 'duplicate' END, duplicate_of,
-           identity_kind, identity_value, size_bytes, now(), headers,
-           CASE WHEN duplicate_of IS NULL AND status = 'accepted'
-                THEN substring($2::bytea FROM payload_from FOR payload_bytes) END
-      FROM judged WHERE is_within AND status IS NOT NULL
+    SELECT j.id, j.webhook_uid, CASE WHEN j.duplicate_of IS NULL THEN j.status ELSE 'duplicate' END, j.duplicate_of,
+           i.identity_kind, i.identity_value, i.size_bytes, now(), i.headers,
+           CASE WHEN j.duplicate_of IS NULL AND j.status = 'accepted'
+                THEN substring($13::bytea FROM i.payload_from::integer FOR i.payload_bytes) END
+      FROM judged j JOIN input i USING (position) WHERE j.is_within AND j.status IS NOT NULL
   ), queued AS (
     INSERT INTO webhook_evaluation_queue (webhook_uid, delivery_id, available_at)
     SELECT webhook_uid, id, now() FROM judged WHERE is_within AND status = 'accepted' AND duplicate_of IS NULL

@@ -20,7 +20,9 @@ function hmacKey(algorithm: 'sha1' | 'sha256', version: string, bytes: Buffer): 
   return {
     version,
     matches: (signatures, prefix, body) => {
-      const expected = createHmac(algorithm, key).update(prefix, 'latin1').update(body).digest();
+      const mac = createHmac(algorithm, key);
+      if (prefix !== '') mac.update(prefix, 'latin1');
+      const expected = mac.update(body).digest();
       // All are compared, so that the time does not tell which one fits.
       return signatures.reduce((fits, signature) => equal(expected, signature) || fits, false);
     },
