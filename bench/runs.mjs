@@ -1,7 +1,7 @@
 // `npm run bench:runs`: how fast lists of runs are. Fills one team's runs into an embedded PostgreSQL in a temporary directory, asks the
 // service for lists over HTTP, in turn, and says what falls short of the goals. The service and the client share this process.
 //
-// --rows N[,N…] (default 1000000,100000)  --samples N (requests of each kind, default 40)  --only TEXT (kinds whose name has it)
+// --rows N[,N…] (default 1000000,100000)  --samples N (requests of each kind, default 100)  --only TEXT (kinds whose name has it)
 // --data DIR (kept, and used again when it is filled)
 // Ends with exit code 1 when a goal is missed.
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ const BATCH = 5_000;
 const { values } = parseArgs({
   options: {
     rows: { type: 'string', default: '1000000,100000' },
-    samples: { type: 'string', default: '40' },
+    samples: { type: 'string', default: '100' },
     only: { type: 'string' },
     data: { type: 'string' },
   },

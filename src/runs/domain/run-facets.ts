@@ -80,6 +80,15 @@ export function filterFacets(filter: RunFilter): string[] {
 }
 
 /**
+ * Whether the filter names something that is of one team or person, as good as always. Who may see the run needs no token then: its list
+ * in the index, as long as the owner has runs, would be read for nothing.
+ */
+export const hasOwnFacet = (filter: RunFilter): boolean =>
+  [filter.creatorUid, filter.executorUid, filter.environmentId, filter.scheduleId, filter.ancestorRunId].some(
+    (value) => value !== undefined && value !== null,
+  );
+
+/**
  * Tokens of which a run that was created in the range has one, by day or by month in UTC. They are coarser than the range: whoever
  * uses them compares the time itself as well. Undefined for a range that is open at its beginning or too wide.
  *

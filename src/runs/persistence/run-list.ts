@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../kernel/clock.js';
 import { Database } from '../../kernel/persistence/database.js';
-import { createdFacets, filterFacets, scopeFacet } from '../domain/run-facets.js';
+import { createdFacets, filterFacets, hasOwnFacet, scopeFacet } from '../domain/run-facets.js';
 import type { RunFilter, RunOrder } from '../domain/run-filter.js';
 import type { RunView } from '../domain/run-view.js';
 import { termsOf } from '../domain/search-words.js';
@@ -29,12 +29,14 @@ export interface RunListRequest extends RunOrder {
 export type ListedRun = RunView & { position: RunPosition; readAt: string };
 
 /**
- * So many runs are filtered in the order of the list at first; if some match but not enough, so many; else the index is asked.
+ * So many runs are filtered in the order of the list at first; if enough of them match to expect a page of so many, then so many; else the
+ * index is asked.
  */
-const FIRST_SCAN = 400;
-const SECOND_SCAN = 6_000;
-/** What is searched for words lies apart from the runs, so that looking at it costs more. */
-const SECOND_SCAN_OF_WORDS = 3_000;
+const SCANS = [400, 6_000] as const;
+/** In an order that is not of time the rows lie apart and cost more to look at. */
+const SCANS_APART = [400, 4_000] as const;
+/** So do words; but what the index finds of a single one costs still more, so that half a page is worth looking for. */
+const SCANS_OF_WORDS = [400, 3_000] as const;
 /** So many times a page, where that is more. */
 const SECOND_SCAN_OF_PAGE = 40;
 
@@ -90,10 +92,12 @@ export class RunList {
   ) {}
 
   /** How deep an order is read before the index of tokens is asked; a test leaves it out to see the latter alone. */
-  scanDepths = (limit: number, looksAtWords: boolean): number[] => [
-    Math.max(FIRST_SCAN, 2 * limit),
-    Math.max(looksAtWords ? SECOND_SCAN_OF_WORDS : SECOND_SCAN, SECOND_SCAN_OF_PAGE * limit),
-  ];
+  scanDepths = ({ limit, sort, filter }: RunListRequest): number[] => {
+    const byTime = sort === 'updated_at' || sort === 'created_at';
+    const looksAtWords = filter.q !== undefined || filter.artifactType !== undefined;
+    const [first, second] = looksAtWords ? SCANS_OF_WORDS : byTime ? SCANS : SCANS_APART;
+    return [Math.max(first, 2 * limit), Math.max(second, SECOND_SCAN_OF_PAGE * limit)];
+  };
 
   /** @returns at most `limit` runs */
   async read(request: RunListRequest): Promise<ListedRun[]> {
@@ -131,13 +135,12 @@ export class RunList {
   ): Promise<ListedRow[]> {
     const { limit } = request;
     const filters = hasConditions(request.filter);
-    const looksAtWords = words !== undefined || request.filter.artifactType !== undefined;
-    const scans = filters ? this.scanDepths(limit, looksAtWords) : [limit];
-    for (const depth of scans) {
+    const depths = filters ? this.scanDepths(request) : [limit];
+    for (const [index, depth] of depths.entries()) {
       const { rows, scanned } = await this.fetch(request, scanSql(request, part, words, depth));
       if (rows.length >= limit || scanned < depth || !filters) return rows;
-      // What is as rare as that would hardly fill a page of the deeper scan either.
-      if (rows.length === 0) break;
+      const expected = (rows.length * (depths[index + 1] ?? 0)) / depth;
+      if (expected < (words?.length === 1 ? limit / 2 : limit)) break;
     }
     return (await this.fetch(request, matchSql(request, part, words, this.clock.now()))).rows;
   }
@@ -348,13 +351,21 @@ function matchSql(request: RunListRequest, part: Part, words: string[][] | undef
     if (tokens.length > 0) ofSearch.push(`s.facets @> ${p.add(tokens, 'text[]')}`);
     if (indexed && created !== undefined) ofSearch.push(`s.facets && ${p.add(created, 'text[]')}`);
     if (visibility.runId !== null) ofSearch.push(`s.run_id = ${p.add(visibility.runId, 'uuid')}`);
-    else if (indexed) ofSearch.push(`s.facets && ${p.add(scopesOf(visibility).map(scopeFacet), 'text[]')}`);
+    else if (hasOwnFacet(filter)) {
+      // Not to be found by: the index of tokens has few entries to read, and that of owners many.
+      ofSearch.push(`(s.scope_uid = ANY (${p.add(scopesOf(visibility), 'uuid[]')})) IS TRUE`);
+    } else if (indexed) ofSearch.push(`s.facets && ${p.add(scopesOf(visibility).map(scopeFacet), 'text[]')}`);
     else ofSearch.push(`s.scope_uid = ANY (${p.add(scopesOf(visibility), 'uuid[]')})`);
-    const ofRuns = ['r.id = s.run_id', ...changing].join(' AND ');
-    const needsRuns = part.of === 'runs' || changing.length > 0;
-    found = `${select} s.run_id AS id FROM run_search s
-      ${needsRuns ? `CROSS JOIN LATERAL (SELECT r.updated_at FROM runs r WHERE ${ofRuns} OFFSET 0) r` : ''}
-      WHERE ${ofSearch.join(' AND ')}`;
+    if (part.of === 'runs') {
+      // The ids as one array: its scan of the primary key reads each page once, where a join would begin at the root for each.
+      const ids = `ARRAY (SELECT s.run_id FROM run_search s WHERE ${ofSearch.join(' AND ')})`;
+      found = `${select} r.id FROM runs r WHERE ${[`r.id = ANY (${ids})`, ...changing].join(' AND ')}`;
+    } else {
+      const ofRuns = ['r.id = s.run_id', ...changing].join(' AND ');
+      found = `${select} s.run_id AS id FROM run_search s
+        ${changing.length > 0 ? `CROSS JOIN LATERAL (SELECT 1 FROM runs r WHERE ${ofRuns} OFFSET 0) r` : ''}
+        WHERE ${ofSearch.join(' AND ')}`;
+    }
   } else {
     const owners = ownersSql(visibility, p).join(' OR ');
     const ofKey = ['s.run_id = r.id', ...(part.where === undefined ? [] : [part.where])].join(' AND ');
