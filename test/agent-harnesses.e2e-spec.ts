@@ -22,6 +22,37 @@ const AGENTS = [
   { type: 'gemini', fixture: 'gemini-0.61.0-stream.jsonl', home: 'GEMINI_CLI_HOME', tokens: 30 },
 ] as const;
 
+/** In the words of each CLI. */
+const MCP_FILES = {
+  claude: JSON.stringify({
+    mcpServers: {
+      docs: {
+        type: 'http',
+        url: 'https://mcp.acme.example/docs',
+        headers: { Authorization: 'Bearer "k"' },
+      },
+      shop: { command: 'shop-mcp', args: ['--quiet', 'a b'], env: { SHOP: 'north' } },
+    },
+  }),
+  codex: [
+    '[mcp_servers."docs"]',
+    'url = "https://mcp.acme.example/docs"',
+    String.raw`http_headers = { "Authorization" = "Bearer \"k\"" }`,
+    '',
+    '[mcp_servers."shop"]',
+    'command = "shop-mcp"',
+    'args = ["--quiet","a b"]',
+    'env = { "SHOP" = "north" }',
+    '',
+  ].join('\n'),
+  gemini: JSON.stringify({
+    mcpServers: {
+      docs: { httpUrl: 'https://mcp.acme.example/docs', headers: { Authorization: 'Bearer "k"' } },
+      shop: { command: 'shop-mcp', args: ['--quiet', 'a b'], env: { SHOP: 'north' } },
+    },
+  }),
+};
+
 type AgentType = (typeof AGENTS)[number]['type'];
 
 let server: FakeControlPlane;
@@ -117,6 +148,28 @@ describe.each(AGENTS)('a run of the harness $type', ({ type, fixture, home: home
     expect(after?.earlier).toContain('"prompt":"say hi"');
     // The recorded streams of both turns are the same: a cumulative counter stands still.
     expect(run.usage?.total_tokens).toBe(type === 'codex' ? tokens : 2 * tokens);
+  });
+
+  it('thinks as hard as it is told', async () => {
+    await perform(type, 'say hi', { harness: { type, model_id: '', reasoning_level: 'high' } });
+    const [call] = await cliCalls(home);
+    const flags = { claude: '--effort high', codex: '-c model_reasoning_effort="high"', gemini: '' };
+    expect(call?.args.join(' ')).toContain(flags[type]);
+  });
+
+  it('has its MCP servers, told in a file that goes with the workspace', async () => {
+    const docs = { url: 'https://mcp.acme.example/docs', headers: { Authorization: 'Bearer "k"' } };
+    const shop = { command: 'shop-mcp', args: ['--quiet', 'a b'], env: { SHOP: 'north' } };
+    const run = await perform(type, 'say hi', { mcpServers: { docs, shop } });
+
+    expect(run.finished).toMatchObject({ success: true });
+    const [call] = await cliCalls(home);
+    expect(JSON.stringify(call?.args)).not.toContain('north');
+    expect(call?.mcp).toBe(MCP_FILES[type]);
+    const [without] = await perform(type, 'say hi').then(() =>
+      cliCalls(home).then((calls) => calls.slice(1)),
+    );
+    expect(without?.mcp).toBe('');
   });
 
   it('is done when the agent has said so, also when that does not end', async () => {

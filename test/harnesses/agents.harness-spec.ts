@@ -172,6 +172,23 @@ describe.each(AGENTS)('the real $type', ({ type, model: modelId }) => {
   );
 
   it(
+    'has the MCP servers and the reasoning level of its run',
+    async () => {
+      const server = join(import.meta.dirname, 'mcp-server.mjs');
+      const note = { command: process.execPath, args: [server, file('mcp')], env: { MARK: `for ${type}` } };
+      const config = {
+        harness: { type, reasoning_level: 'high', ...(modelId !== undefined && { model_id: modelId }) },
+        environment_id: environmentUid,
+        mcp_servers: { note },
+      };
+      const wait = `until [ -e ${file('mcp')} ]; do sleep 0.1; done`;
+      await succeeded(await start(`run: ${wait}`, { config }));
+      expect(await readFile(file('mcp'), 'utf8')).toBe(`tools/list for ${type}`);
+    },
+    LIMIT_MS,
+  );
+
+  it(
     'carries out what people say while it is at work',
     async () => {
       const wait = `touch ${file('busy')}; until [ -e ${file('go')} ]; do sleep 0.1; done`;

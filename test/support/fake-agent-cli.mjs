@@ -23,6 +23,7 @@ const KINDS = {
         `${id}.jsonl`,
       ),
     prompt: (input) => JSON.parse(input).message.content,
+    mcp: () => after('--mcp-config'),
   },
   codex: {
     fixture: 'codex-0.169.0-exec.jsonl',
@@ -32,6 +33,7 @@ const KINDS = {
     file: (id) =>
       join(process.env.CODEX_HOME, 'sessions/2026/11/20', `rollout-2026-11-20T09-40-00-${id}.jsonl`),
     prompt: (input) => input,
+    mcp: () => after('--profile') && join(process.env.CODEX_HOME, `${after('--profile')}.config.toml`),
   },
   gemini: {
     fixture: 'gemini-0.61.0-stream.jsonl',
@@ -40,6 +42,7 @@ const KINDS = {
     resumes: () => args.includes('--resume'),
     file: (id) => join(geminiChats(), `session-2026-11-20T09-44-${id.slice(0, 8)}.jsonl`),
     prompt: (input) => input,
+    mcp: () => join(process.cwd(), '.gemini/settings.json'),
   },
 };
 
@@ -64,10 +67,12 @@ const prompt = kind.prompt(await input.next());
 const id = kind.id();
 const file = kind.file(id);
 const earlier = kind.resumes() ? readFileSync(file, 'utf8') : '';
+const mcpFile = kind.mcp();
+const mcp = mcpFile !== undefined && existsSync(mcpFile) ? readFileSync(mcpFile, 'utf8') : '';
 const { HOME } = process.env;
 appendFileSync(
   join(HOME, 'calls.jsonl'),
-  `${JSON.stringify({ name, args, prompt, earlier, cwd: process.cwd(), environment: process.env, pid: process.pid })}\n`,
+  `${JSON.stringify({ name, args, prompt, earlier, mcp, cwd: process.cwd(), environment: process.env, pid: process.pid })}\n`,
 );
 
 const told = /fake:(\S+)/.exec(prompt)?.[1];

@@ -10,6 +10,8 @@ export interface CliCall {
   prompt: string;
   /** What the session's file held. */
   earlier: string;
+  /** The file that names its MCP servers. */
+  mcp: string;
   cwd: string;
   environment: Record<string, string>;
   pid: number;

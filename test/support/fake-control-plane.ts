@@ -18,6 +18,7 @@ export interface FakeRun {
   executionId: string;
   prompt: string;
   harness: ExecutionView['harness'];
+  mcpServers: ExecutionView['mcp_servers'];
   heartbeatSeconds: number;
   stallMinutes: number;
   secrets: Record<string, string>;
@@ -108,6 +109,7 @@ export class FakeControlPlane {
       id: randomUUID(),
       executionId: randomUUID(),
       harness: { type: 'oz', model_id: 'script' },
+      mcpServers: {},
       heartbeatSeconds: 30,
       stallMinutes: 0,
       secrets: {},
@@ -308,6 +310,7 @@ function viewOf(run: FakeRun): ExecutionView {
     execution_id: run.executionId,
     conversation_id: run.continues ? run.conversationId : undefined,
     harness: run.harness,
+    mcp_servers: run.mcpServers,
     secrets: run.secrets,
     missing_secrets: [],
     environment_missing: false,

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
@@ -20,6 +20,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
+import { McpServerDto } from '../../identities/index.js';
 import { REPORTABLE_EVENT_TYPES, type ReportableEventType, type WaitingMessage } from '../../runs/index.js';
 import { TolerateUnknownFields } from '../../kernel/http/request-validation.pipe.js';
 import {
@@ -56,6 +57,12 @@ export class ExecutionHarnessDto {
    * @example "script"
    */
   model_id: string;
+
+  /**
+   * How hard it is to think, in the words of the agent program. Absent: its own default.
+   * @example "high"
+   */
+  reasoning_level?: string;
 }
 
 /** A file that the run was created with. */
@@ -125,6 +132,7 @@ export class ExecutionEnvironmentDto {
 }
 
 /** Everything that a runner needs to execute its run. */
+@ApiExtraModels(McpServerDto)
 export class ExecutionViewDto implements ExecutionView {
   /**
    * The run.
@@ -146,6 +154,13 @@ export class ExecutionViewDto implements ExecutionView {
 
   /** The agent program. */
   harness: ExecutionHarnessDto;
+
+  /**
+   * MCP servers that the agent is to have, by their names.
+   * @example { "docs": { "url": "https://mcp.acme.example/docs" } }
+   */
+  @ApiProperty({ type: 'object', additionalProperties: { $ref: getSchemaPath(McpServerDto) } })
+  mcp_servers: Record<string, McpServerDto>;
 
   /**
    * Added to the agent's environment: the secrets that it was granted.

@@ -31,14 +31,19 @@ export class ReadExecution {
     await this.lease.renew(execution);
     const facts = await this.runs.executionFacts(this.database, execution.runId);
     if (facts === undefined) throw Problem.notFound('run');
-    const { harness, model_id: modelId } = facts.agentConfig;
+    const { harness, model_id: modelId, mcp_servers: mcpServers } = facts.agentConfig;
     const { values, missing } = await this.grantedSecrets.of(facts);
     const environment = await this.setting.environment(facts);
     return {
       run_id: execution.runId,
       execution_id: String(execution.executionId),
       conversation_id: facts.conversationId,
-      harness: { type: harness?.type ?? 'oz', model_id: harness?.model_id ?? modelId ?? '' },
+      harness: {
+        type: harness?.type ?? 'oz',
+        model_id: harness?.model_id ?? modelId ?? '',
+        reasoning_level: harness?.reasoning_level,
+      },
+      mcp_servers: mcpServers ?? {},
       secrets: values,
       missing_secrets: missing,
       environment: environment === 'missing' ? undefined : environment,

@@ -5,6 +5,15 @@
  * A 409 answer to any of them means that the execution is over (cancelled, or its lease was lost): stop the agent and exit.
  */
 
+/** An MCP server that an agent starts (`command`) or calls (`url`). With neither it is one that another service keeps. */
+export interface McpServer {
+  command?: string;
+  args?: string[];
+  env?: Record<string, string>;
+  url?: string;
+  headers?: Record<string, string>;
+}
+
 /** `GET harness-support/execution`: everything that a runner needs to execute its run. */
 export interface ExecutionView {
   run_id: string;
@@ -12,7 +21,9 @@ export interface ExecutionView {
   /** Set when the run continues a conversation. */
   conversation_id?: string;
   /** The built-in harness is `oz`. */
-  harness: { type: 'oz' | 'claude' | 'gemini' | 'codex'; model_id: string };
+  harness: { type: 'oz' | 'claude' | 'gemini' | 'codex'; model_id: string; reasoning_level?: string };
+  /** MCP servers that the agent is to have, by their names. */
+  mcp_servers: Record<string, McpServer>;
   /** Added to the agent's environment: the secrets that it was granted. Their values are masked in whatever the runner uploads. */
   secrets: Record<string, string>;
   /** Secrets that the agent was granted and that do not exist (any more): the run cannot be executed. */

@@ -13,6 +13,7 @@ describe('parseExecutionView', () => {
   it('reads what it knows and drops the rest', () => {
     expect(parseExecutionView({ ...VIEW, conversation_id: null, later_field: 1 })).toEqual({
       ...VIEW,
+      mcp_servers: {},
       secrets: {},
       missing_secrets: [],
       environment_missing: false,

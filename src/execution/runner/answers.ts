@@ -23,7 +23,12 @@ export function parseExecutionView(answer: unknown): ExecutionView {
     run_id: string(view, 'run_id'),
     execution_id: string(view, 'execution_id'),
     conversation_id: optionalString(view, 'conversation_id'),
-    harness: { type: oneOf(HARNESS_TYPES, string(harness, 'type')), model_id: string(harness, 'model_id') },
+    harness: {
+      type: oneOf(HARNESS_TYPES, string(harness, 'type')),
+      model_id: string(harness, 'model_id'),
+      reasoning_level: optionalString(harness, 'reasoning_level'),
+    },
+    mcp_servers: parseMcpServers(view['mcp_servers'] ?? {}),
     secrets: strings(view['secrets'], 'secrets'),
     missing_secrets: stringList(view['missing_secrets']),
     environment: view['environment'] === undefined ? undefined : parseEnvironment(view['environment']),
@@ -32,6 +37,25 @@ export function parseExecutionView(answer: unknown): ExecutionView {
     heartbeat_seconds: heartbeatSeconds,
     stall_minutes: typeof view['stall_minutes'] === 'number' ? view['stall_minutes'] : 0,
   };
+}
+
+function parseMcpServers(value: unknown): ExecutionView['mcp_servers'] {
+  const servers = Object.entries(object(value, 'mcp_servers')).map(([name, each]) => {
+    const server = object(each, name);
+    const optional = (key: 'env' | 'headers') =>
+      server[key] === undefined ? undefined : strings(server[key], key);
+    return [
+      name,
+      {
+        command: optionalString(server, 'command'),
+        args: server['args'] === undefined ? undefined : stringList(server['args']),
+        env: optional('env'),
+        url: optionalString(server, 'url'),
+        headers: optional('headers'),
+      },
+    ] as const;
+  });
+  return Object.fromEntries(servers);
 }
 
 function parseEnvironment(value: unknown): NonNullable<ExecutionView['environment']> {

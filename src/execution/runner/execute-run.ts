@@ -88,7 +88,7 @@ async function perform(assignment: Assignment): Promise<Performance> {
       message: `The agent was granted secrets that the team does not have: ${view.missing_secrets.join(', ')}. Make them, or take them from the agent.`,
     };
   }
-  const selection = selectHarness(view.harness);
+  const selection = selectHarness(view);
   switch (selection.kind) {
     case 'unsupported':
       return { kind: 'errored', category: 'integration_not_configured', message: selection.message };

@@ -1,4 +1,4 @@
-import type { ResolvedPrompt, TranscriptFormat } from '../../protocol/harness-support.js';
+import type { McpServer, ResolvedPrompt, TranscriptFormat } from '../../protocol/harness-support.js';
 import type { UsageCounters } from '../../protocol/cli-transcript.js';
 import type { JsonObject } from './json-line.js';
 
@@ -32,10 +32,20 @@ export interface AgentCli {
   restoreSession(place: SessionPlace, envelope: JsonObject): Promise<void>;
 }
 
-export interface TurnLaunch {
-  home: string;
+/** What a run asks of its agent program. */
+export interface AgentSettings {
   /** Empty: the CLI's own default. */
   model: string;
+  /** In the CLI's own words; undefined: its default. One that knows no levels has no use for it. */
+  reasoningLevel: string | undefined;
+  /** By their names, each with a command or a URL. They may hold credentials, so they go into files, not into arguments. */
+  mcpServers: Record<string, McpServer>;
+}
+
+export interface TurnLaunch extends AgentSettings {
+  home: string;
+  /** The working directory, which goes with the execution. */
+  cwd: string;
   sessionId: string;
   /** The session has been going on; else it is to be begun. */
   resumes: boolean;

@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import type { McpServer } from '../../protocol/harness-support.js';
 import type { UsageCounters } from '../../protocol/cli-transcript.js';
 import {
   type AgentCli,
@@ -38,16 +39,19 @@ export const claude: AgentCli = {
     });
   },
 
-  async launch({ home, model, sessionId, resumes, prompt }) {
+  async launch({ home, cwd, model, reasoningLevel, sessionId, resumes, prompt, mcpServers }) {
     const flags = ['-p', '--verbose', '--input-format', 'stream-json', '--output-format', 'stream-json'];
     flags.push('--replay-user-messages', '--dangerously-skip-permissions');
     flags.push(resumes ? '--resume' : '--session-id', sessionId);
     if (model !== '') flags.push('--model', model);
+    if (reasoningLevel !== undefined) flags.push('--effort', reasoningLevel);
     if (prompt.system_prompt !== undefined) {
       const file = join(home, SYSTEM_PROMPT_FILE);
       await writeFile(file, prompt.system_prompt, { mode: 0o600 });
       flags.push('--append-system-prompt-file', file);
     }
+    if (Object.keys(mcpServers).length > 0)
+      flags.push('--mcp-config', await writeMcpServers(cwd, mcpServers));
     return { arguments: flags, input: this.message(promptText(prompt, { withSystemPrompt: false })) };
   },
 
@@ -78,6 +82,21 @@ export const claude: AgentCli = {
     }
   },
 };
+
+/** @returns the file, in the workspace: the home may be another run's too */
+async function writeMcpServers(cwd: string, servers: Record<string, McpServer>): Promise<string> {
+  const entries = Object.entries(servers).map(([name, { url, headers, command, args, env }]) => [
+    name,
+    url === undefined ? { command, args, env } : { type: 'http', url, headers },
+  ]);
+  const directory = join(cwd, '.millwright');
+  await mkdir(directory, { recursive: true });
+  const file = join(directory, 'mcp.json');
+  await writeFile(file, JSON.stringify({ mcpServers: Object.fromEntries(entries) as object }), {
+    mode: 0o600,
+  });
+  return file;
+}
 
 function sessionFile({ home, cwd, sessionId }: SessionPlace): string {
   return join(home, 'projects', cwd.replace(/[^A-Za-z0-9]/g, '-'), `${sessionId}.jsonl`);

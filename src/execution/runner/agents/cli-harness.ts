@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import type { Harness, HarnessOutcome, HarnessTurn, TurnInput } from '../harness.js';
 import { killMarkedProcesses } from '../process-mark.js';
 import { agentEnvironment } from '../runner-environment.js';
-import { type AgentCli, promptText, type SessionPlace, type StreamReader } from './agent-cli.js';
+import {
+  type AgentCli,
+  type AgentSettings,
+  promptText,
+  type SessionPlace,
+  type StreamReader,
+} from './agent-cli.js';
 import { CliProcess, type CliEnd } from './cli-process.js';
 import { CliTranscript } from './cli-transcript.js';
 import { objectOf, parseObject } from './json-line.js';
@@ -23,7 +29,7 @@ const NO_COUNTERS = { total_tokens: 0 };
  * Its settings and sessions are in the workspace, unless the worker names another place for them; the session goes on in whatever
  * workspace the conversation is continued in.
  */
-export function cliHarness(cli: AgentCli, model: string): Harness {
+export function cliHarness(cli: AgentCli, settings: AgentSettings): Harness {
   return {
     transcriptFormat: cli.transcriptFormat,
 
@@ -35,7 +41,7 @@ export function cliHarness(cli: AgentCli, model: string): Harness {
 
     startTurn(input) {
       const transcript = new CliTranscript(input.earlier, (text) => input.mask.apply(text));
-      return new CliTurn(cli, model, input, transcript);
+      return new CliTurn(cli, settings, input, transcript);
     },
   };
 }
@@ -53,7 +59,7 @@ class CliTurn implements HarnessTurn {
 
   constructor(
     private readonly cli: AgentCli,
-    private readonly model: string,
+    private readonly settings: AgentSettings,
     private readonly input: TurnInput,
     readonly transcript: CliTranscript,
   ) {
@@ -87,8 +93,8 @@ class CliTurn implements HarnessTurn {
 
     const resumes = earlierSession !== undefined;
     const launch = await cli.launch({
-      home: place.home,
-      model: this.model,
+      ...place,
+      ...this.settings,
       sessionId,
       resumes,
       prompt: input.prompt,

@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import type { McpServer } from '../../protocol/harness-support.js';
 import type { UsageCounters } from '../../protocol/cli-transcript.js';
 import {
   type AgentCli,
@@ -31,13 +32,19 @@ export const codex: AgentCli = {
     return Promise.resolve({ CODEX_HOME: home, ...(key !== undefined && { CODEX_API_KEY: key }) });
   },
 
-  launch({ model, sessionId, resumes, prompt }) {
+  async launch({ home, cwd, model, reasoningLevel, sessionId, resumes, prompt, mcpServers }) {
     const flags = ['exec', '--json', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'];
     if (model !== '') flags.push('-m', model);
+    if (reasoningLevel !== undefined) {
+      flags.push('-c', `model_reasoning_effort=${JSON.stringify(reasoningLevel)}`);
+    }
+    if (Object.keys(mcpServers).length > 0) {
+      flags.push('--profile', await writeMcpServers({ home, cwd }, mcpServers));
+    }
     if (resumes) flags.push('resume', sessionId);
     // A session that goes on has heard the system prompt.
     const input = promptText(prompt, { withSystemPrompt: !resumes });
-    return Promise.resolve({ arguments: [...flags, '-'], input });
+    return { arguments: [...flags, '-'], input };
   },
 
   message: (text) => text,
@@ -70,6 +77,31 @@ export const codex: AgentCli = {
     await writeFile(file, toLines(entries));
   },
 };
+
+/** @returns the profile with the servers, which is laid over whatever configuration the home has */
+async function writeMcpServers(
+  { home, cwd }: Pick<SessionPlace, 'home' | 'cwd'>,
+  servers: Record<string, McpServer>,
+): Promise<string> {
+  // Strings and arrays of JSON are such of TOML too.
+  const table = (values: Record<string, string> = {}): string =>
+    `{ ${Object.entries(values)
+      .map(([key, value]) => `${JSON.stringify(key)} = ${JSON.stringify(value)}`)
+      .join(', ')} }`;
+  const sections = Object.entries(servers).map(([name, { url, headers, command, args = [], env }]) =>
+    [
+      `[mcp_servers.${JSON.stringify(name)}]`,
+      ...(url === undefined
+        ? [`command = ${JSON.stringify(command)}`, `args = ${JSON.stringify(args)}`, `env = ${table(env)}`]
+        : [`url = ${JSON.stringify(url)}`, `http_headers = ${table(headers)}`]),
+      '',
+    ].join('\n'),
+  );
+  // Named after the workspace: the home may be another run's too.
+  const profile = `millwright-${basename(cwd)}`;
+  await writeFile(join(home, `${profile}.config.toml`), sections.join('\n'), { mode: 0o600 });
+  return profile;
+}
 
 /** Below `sessions/YYYY/MM/DD`, by the CLI's own local time. */
 async function findSessionFile({ home, sessionId }: SessionPlace): Promise<string | undefined> {

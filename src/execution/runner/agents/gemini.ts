@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import type { McpServer } from '../../protocol/harness-support.js';
 import type { UsageCounters } from '../../protocol/cli-transcript.js';
 import {
   type AgentCli,
@@ -41,11 +42,12 @@ export const gemini: AgentCli = {
     };
   },
 
-  launch({ model, sessionId, resumes, prompt }) {
+  async launch({ cwd, model, sessionId, resumes, prompt, mcpServers }) {
     const flags = ['-o', 'stream-json', '--yolo', resumes ? '--resume' : '--session-id', sessionId];
     if (model !== '') flags.push('-m', model);
+    if (Object.keys(mcpServers).length > 0) await writeMcpServers(cwd, mcpServers);
     // A session that goes on has heard the system prompt.
-    return Promise.resolve({ arguments: flags, input: promptText(prompt, { withSystemPrompt: !resumes }) });
+    return { arguments: flags, input: promptText(prompt, { withSystemPrompt: !resumes }) };
   },
 
   message: (text) => text,
@@ -97,6 +99,19 @@ async function chatDirectory({ home, cwd }: SessionPlace): Promise<string> {
 }
 
 /** What is there already stays. */
+/** Into the settings of the workspace, which are laid over those of the home: that may be another run's too. */
+async function writeMcpServers(cwd: string, servers: Record<string, McpServer>): Promise<void> {
+  const file = join(cwd, '.gemini/settings.json');
+  const settings = parseObject(await readFile(file, 'utf8').catch(() => '{}')) ?? {};
+  const entries = Object.entries(servers).map(([name, { url, headers, command, args, env }]) => [
+    name,
+    url === undefined ? { command, args, env } : { httpUrl: url, headers },
+  ]);
+  const mcpServers = { ...objectOf(settings.mcpServers), ...(Object.fromEntries(entries) as object) };
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, JSON.stringify({ ...settings, mcpServers }), { mode: 0o600 });
+}
+
 async function writeNew(file: string, content: object): Promise<void> {
   if (existsSync(file)) return;
   await mkdir(dirname(file), { recursive: true });
