@@ -74,15 +74,29 @@ describe('MicroBatcher', () => {
   });
 
   it('has the next batch under way before it tells the results of the one before', async () => {
-    const { batcher: subject, batches } = batcher({ maxInFlight: 1 });
-    const underWay: number[] = [];
-    void subject.add(1).then(() => underWay.push(batches.length));
+    const sent: { items: number[]; end: () => void }[] = [];
+    // As a pool of connections does, which hands out the next one a tick later.
+    const run = (items: number[]): Promise<string[]> =>
+      new Promise((resolve) => {
+        process.nextTick(() => {
+          sent.push({
+            items,
+            end: () => {
+              resolve(items.map(String));
+            },
+          });
+        });
+      });
+    const { batcher: subject } = batcher({ run, maxInFlight: 1 });
+    const told: number[] = [];
+    void subject.add(1).then(() => told.push(sent.length));
     await turn();
     void subject.add(2);
-    batches[0]!.end();
+    sent[0]!.end();
     await turn();
     await turn();
-    expect(underWay).toEqual([2]);
+    expect(told).toEqual([2]);
+    expect(itemsOf(sent)).toEqual([[1], [2]]);
   });
 
   it('ends a batch before it has too many bytes, but for a single item', async () => {
