@@ -5,10 +5,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hasEnded, readProcStat } from '../src/execution/worker/proc-stat.js';
 import { BuiltInWorker } from '../src/execution/worker/built-in-worker.js';
 import { cliCalls, installFakeAgentClis } from './support/fake-agent-clis.js';
 import { FakeControlPlane, type FakeRun } from './support/fake-control-plane.js';
+import { isAlive } from './support/processes.js';
 
 const RUNNER = join(import.meta.dirname, '../dist/execution/runner/main.js');
 const COMMAND = join(import.meta.dirname, '../bin/millwright-runner.mjs');
@@ -348,12 +348,6 @@ async function hanging(): Promise<number[]> {
 async function parentOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   return Number(stat.split(') ')[1]?.split(' ')[1]);
-}
-
-/** Zombies are nobody's work. */
-function isAlive(pid: number): boolean {
-  const stat = readProcStat(pid);
-  return stat !== undefined && !hasEnded(stat);
 }
 
 /** For what only the operating system knows. The test's own time limit is the bound. */

@@ -19,6 +19,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/database/embedded-postgres.js';
+import { isAlive } from './support/processes.js';
 
 const BUILD = pathToFileURL(path.resolve('dist/database/embedded-postgres.js')).href;
 
@@ -61,7 +62,7 @@ describe('the embedded PostgreSQL', () => {
     await server?.stop();
     server = undefined;
     const left = serverPid();
-    if (left !== undefined && isRunning(left)) process.kill(left, 'SIGQUIT');
+    if (left !== undefined && isAlive(left)) process.kill(left, 'SIGQUIT');
   });
 
   afterAll(() => {
@@ -112,7 +113,7 @@ describe('the embedded PostgreSQL', () => {
 
     await first.stop();
     await first.stop();
-    expect(isRunning(first.pid)).toBe(false);
+    expect(isAlive(first.pid)).toBe(false);
     expect(serverPid()).toBeUndefined();
 
     const second = await start();
@@ -124,7 +125,7 @@ describe('the embedded PostgreSQL', () => {
     const first = await hold();
     await query(first.url, 'CREATE TABLE adopted AS SELECT 42 AS answer');
     await kill(first.process);
-    expect(isRunning(first.pid)).toBe(true);
+    expect(isAlive(first.pid)).toBe(true);
 
     const second = await hold();
     expect(second).toMatchObject({ adopted: true, pid: first.pid, url: first.url });
@@ -135,7 +136,7 @@ describe('the embedded PostgreSQL', () => {
     expect(third.adopted).toBe(false);
     expect(await query(third.url, 'SELECT answer FROM adopted')).toEqual([{ answer: 42 }]);
     await third.stop();
-    expect(isRunning(third.pid)).toBe(false);
+    expect(isAlive(third.pid)).toBe(false);
   });
 
   it('lets two processes that start at once share one server, which the last of them stops', async () => {
@@ -150,7 +151,7 @@ describe('the embedded PostgreSQL', () => {
 
     other.process.kill('SIGTERM');
     await once(other.process, 'exit');
-    expect(isRunning(other.pid)).toBe(false);
+    expect(isAlive(other.pid)).toBe(false);
   });
 
   it('recovers from a crash in the middle of its first start', async () => {
@@ -210,16 +211,6 @@ async function query(url: string, statement: string): Promise<unknown[]> {
 async function kill(child: ChildProcess): Promise<void> {
   child.kill('SIGKILL');
   await once(child, 'exit');
-}
-
-/** A zombie does not run: whether it is reaped is up to the machine's first process. */
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return process.platform !== 'linux' || !/\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
 }
 
 async function until<T>(find: () => T | undefined): Promise<T> {

@@ -10,7 +10,8 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/database/em
 import { FaultScene, type Work } from './support/fault-scene.js';
 import { type Fate, MessageProxy } from './support/message-proxy.js';
 import type { RunsClient } from './support/runs.js';
-import { isAlive, ServiceProcess } from './support/service-process.js';
+import { isAlive } from './support/processes.js';
+import { ServiceProcess } from './support/service-process.js';
 import { call, eventually, startTestApp, type TestApp } from './support/test-app.js';
 import { WorkerProcess } from './support/worker-process.js';
 

@@ -5,8 +5,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { isAlive } from './support/processes.js';
 import { scaled } from './support/soak.js';
-import { isAlive, ServiceProcess } from './support/service-process.js';
+import { ServiceProcess } from './support/service-process.js';
 import { eventually } from './support/test-app.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 

@@ -9,7 +9,8 @@ import { GitCredentials, ResolveSkill } from '../src/catalog/index.js';
 import { runGit } from '../src/catalog/persistence/git-command.js';
 import { type Files, GitRepositories } from './support/git-repositories.js';
 import { insertTeam, insertUser, type TestUser } from './support/identities.js';
-import { type Answer, startTestApp, type TestApp } from './support/test-app.js';
+import { isAlive } from './support/processes.js';
+import { type Answer, eventually, startTestApp, type TestApp } from './support/test-app.js';
 
 interface Variant {
   id: string;
@@ -507,18 +508,6 @@ describe('git', () => {
       onOutput: (chunk) => output.push(chunk.toString()),
     });
 
-  const isAlive = (pid: number): boolean => {
-    try {
-      process.kill(pid, 0);
-      return true;
-    } catch {
-      return false;
-    }
-  };
-
-  const isZombie = async (pid: number): Promise<boolean> =>
-    (await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')).includes(' Z ');
-
   it('hands over what it prints', async () => {
     await standIn('echo "$1 $GIT_ALLOW_PROTOCOL"');
     const output: string[] = [];
@@ -537,11 +526,7 @@ describe('git', () => {
     await expect(run(AbortSignal.timeout(500))).rejects.toThrow(/timeout/);
     expect(performance.now() - begin).toBeLessThan(10_000);
     const pid = Number(await readFile(join(directory, 'pid'), 'utf8'));
-    // An orphan that was killed is there until init has taken note of it.
-    for (let round = 0; round < 100 && isAlive(pid) && !(await isZombie(pid)); round++) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    expect(isAlive(pid) && !(await isZombie(pid))).toBe(false);
+    await eventually(() => Promise.resolve(isAlive(pid) ? undefined : true));
   });
 
   it('is not started once the time is over', async () => {

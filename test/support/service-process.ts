@@ -110,13 +110,3 @@ export async function freePort(): Promise<number> {
   await once(server, 'close');
   return port;
 }
-
-/** Whether a process with this id is alive. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
