@@ -24,7 +24,8 @@ export { AttachmentRepository, type StoredAttachment } from './persistence/attac
 export { ConversationRepository, type ConversationRow } from './persistence/conversation.repository.js';
 export { type EndedRun, EndedRuns } from './persistence/ended-runs.js';
 export { ExecutionQueries } from './persistence/execution-queries.js';
-export type { AssignedRun, ExecutionRef, WorkerPool } from './persistence/run-transitions.js';
+export type { AssignedRun, WorkerPool } from './persistence/run-queue.js';
+export type { ExecutionRef } from './persistence/run-transitions.js';
 export { RunEventLog } from './persistence/run-event-log.js';
 export { RunMessageRepository, type WaitingMessage } from './persistence/run-message.repository.js';
 export { type ExecutionFacts, type ParentRun, RunRepository } from './persistence/run.repository.js';

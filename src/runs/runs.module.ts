@@ -42,6 +42,8 @@ import { RunEventLog } from './persistence/run-event-log.js';
 import { RunEventReadModel } from './persistence/run-event.read-model.js';
 import { RunMail } from './persistence/run-mail.js';
 import { RunMessageRepository } from './persistence/run-message.repository.js';
+import { RunExecutionRepository } from './persistence/run-execution.repository.js';
+import { RunQueue } from './persistence/run-queue.js';
 import { RunTransitions } from './persistence/run-transitions.js';
 import { RunList } from './persistence/run-list.js';
 import { RunSearch } from './persistence/run-search.js';
@@ -94,7 +96,9 @@ class PortsModule {}
     RunLifecycle,
     RunRepository,
     RunMessageRepository,
+    RunQueue,
     RunTransitions,
+    RunExecutionRepository,
     RunEventLog,
     RunEventReadModel,
     EventFeed,

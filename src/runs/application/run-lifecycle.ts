@@ -1,17 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { AppConfig } from '../../config/app-config.js';
 import { RunKeys } from '../../identities/index.js';
 import { JobQueue } from '../../kernel/jobs/job-queue.js';
-import { Database, type Tx } from '../../kernel/persistence/database.js';
+import type { Tx } from '../../kernel/persistence/database.js';
 import { Signals } from '../../kernel/persistence/signals.js';
 import { classifyFailure, type StatusMessage } from '../domain/status-message.js';
 import { ConversationRepository } from '../persistence/conversation.repository.js';
-import {
-  type AssignedRun,
-  type ExecutionRef,
-  RunTransitions,
-  type WorkerPool,
-} from '../persistence/run-transitions.js';
+import { RunExecutionRepository } from '../persistence/run-execution.repository.js';
+import { type AssignedRun, RunQueue, type WorkerPool } from '../persistence/run-queue.js';
+import { type ExecutionRef, RunTransitions } from '../persistence/run-transitions.js';
 
 /** How an execution left its run: the event, and what the run says about it. */
 export interface Outcome {
@@ -33,13 +29,13 @@ export const ENDED_WITHOUT_RESULT: Outcome = {
 @Injectable()
 export class RunLifecycle {
   constructor(
+    private readonly queue: RunQueue,
     private readonly transitions: RunTransitions,
+    private readonly executions: RunExecutionRepository,
     private readonly runKeys: RunKeys,
     private readonly conversations: ConversationRepository,
     private readonly jobs: JobQueue,
     private readonly signals: Signals,
-    private readonly database: Database,
-    private readonly config: AppConfig,
   ) {}
 
   /** Takes up to `limit` runs off the queue for a worker; each comes with the key that its agent reports with. */
@@ -48,13 +44,7 @@ export class RunLifecycle {
     worker: { pool: WorkerPool; workerId: string; connectionId: string },
     limit: number,
   ): Promise<(AssignedRun & { runKey: string })[]> {
-    const assigned = await this.transitions.assign(
-      tx,
-      worker,
-      limit,
-      this.config.claimDeadlineSeconds,
-      this.config.teamMaxConcurrentRuns,
-    );
+    const assigned = await this.queue.assign(tx, worker, limit);
     if (assigned.length === 0) return [];
     const keys = await this.runKeys.issue(tx, assigned);
     return assigned.map((run, index) => ({ ...run, runKey: keys[index] ?? '' }));
@@ -62,14 +52,14 @@ export class RunLifecycle {
 
   /** Opens the execution of a run that its creator executes. @returns the run's own key, for its reports */
   async openSelfExecuted(tx: Tx, runIds: string[]): Promise<Map<string, string>> {
-    const executions = await this.transitions.openSelfExecuted(tx, runIds, this.config.leaseSeconds);
-    const keys = await this.runKeys.issue(tx, executions);
-    return new Map(executions.map(({ runId }, index) => [runId, keys[index] ?? '']));
+    const opened = await this.executions.openSelfExecuted(tx, runIds);
+    const keys = await this.runKeys.issue(tx, opened);
+    return new Map(opened.map(({ runId }, index) => [runId, keys[index] ?? '']));
   }
 
   /** False when the execution is no longer the run's: the worker is to drop it. */
   claim(tx: Tx, execution: ExecutionRef): Promise<boolean> {
-    return this.transitions.claim(tx, execution, this.config.leaseSeconds);
+    return this.transitions.claim(tx, execution);
   }
 
   async requeue(tx: Tx, execution: ExecutionRef, reason: string): Promise<boolean> {
@@ -111,16 +101,14 @@ export class RunLifecycle {
     retentionMinutes: number,
   ): Promise<Date | undefined> {
     const until =
-      retentionMinutes > 0
-        ? await this.transitions.retainSession(tx, execution, retentionMinutes)
-        : undefined;
+      retentionMinutes > 0 ? await this.executions.retainSession(tx, execution, retentionMinutes) : undefined;
     await this.finish(tx, execution, classifyFailure('environment_setup_failed', message));
     return until;
   }
 
   /** Asks an execution to stop that has kept the session of its failed set-up for long enough. */
   async endRetention(tx: Tx, execution: ExecutionRef): Promise<void> {
-    if (await this.transitions.endRetention(tx, execution)) {
+    if (await this.executions.endRetention(tx, execution)) {
       tx.afterCommit(() => {
         this.signals.send('execution_stop', execution);
       });
@@ -130,12 +118,12 @@ export class RunLifecycle {
   /** The execution is over. A run that has no outcome by now gets the given one. */
   async close(tx: Tx, execution: ExecutionRef, reason: string, ifUnfinished: Outcome): Promise<void> {
     await this.finish(tx, execution, ifUnfinished);
-    if (await this.transitions.endExecution(tx, execution, reason)) await this.cleanUp(tx, execution);
+    if (await this.executions.end(tx, execution, reason)) await this.cleanUp(tx, execution);
   }
 
   /** Closes the execution if its lease has run out: nobody has heard of it for that long. */
   async expire(tx: Tx, execution: ExecutionRef, ifUnfinished: Outcome): Promise<boolean> {
-    if (!(await this.transitions.expireLease(tx, execution))) return false;
+    if (!(await this.executions.expireLease(tx, execution))) return false;
     await this.finish(tx, execution, ifUnfinished);
     await this.cleanUp(tx, execution);
     return true;
@@ -144,7 +132,7 @@ export class RunLifecycle {
   /** Ends the run now and asks the worker to stop the execution. */
   async stop(tx: Tx, execution: ExecutionRef, outcome: Outcome): Promise<void> {
     await this.finish(tx, execution, outcome);
-    if (await this.transitions.requestStop(tx, execution)) {
+    if (await this.executions.requestStop(tx, execution)) {
       tx.afterCommit(() => {
         this.signals.send('execution_stop', execution);
       });
@@ -153,16 +141,16 @@ export class RunLifecycle {
 
   /** A sign of life of the execution's runner. False: the execution is over, the runner is to stop. */
   renewLease(execution: ExecutionRef): Promise<boolean> {
-    return this.transitions.renewLease(this.database, execution, this.config.leaseSeconds);
+    return this.executions.renewLease(execution);
   }
 
   /** The same at the beginning of a transaction in which the runner reports more. */
   holdLease(tx: Tx, execution: ExecutionRef): Promise<boolean> {
-    return this.transitions.holdLease(tx, execution, this.config.leaseSeconds);
+    return this.executions.holdLease(tx, execution);
   }
 
   renewLeasesOfConnection(connectionId: string): Promise<void> {
-    return this.transitions.renewLeasesOfConnection(this.database, connectionId, this.config.leaseSeconds);
+    return this.executions.renewLeasesOfConnection(connectionId);
   }
 
   private async cleanUp(tx: Tx, { runId, executionId }: ExecutionRef): Promise<void> {

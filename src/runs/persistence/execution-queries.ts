@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../kernel/persistence/database.js';
-import type { ExecutionRef, WorkerPool } from './run-transitions.js';
+import type { WorkerPool } from './run-queue.js';
+import type { ExecutionRef } from './run-transitions.js';
 
 /** Rows that one sweep handles; the rest waits for the next one. */
 const SWEEP_BATCH = 200;

@@ -4,7 +4,8 @@ import { RUN_STATE_MACHINE, type RunState } from '../domain/run-state.js';
 import type { RunMode } from '../domain/run-mode.js';
 import type { RunSource } from '../domain/run-source.js';
 import { ROOT_RUN, RunEventLog } from './run-event-log.js';
-import { type ExecutionRef, KEEPS_SESSION, lockRun, TOUCHED } from './run-transitions.js';
+import { KEEPS_SESSION } from './run-execution.repository.js';
+import { type ExecutionRef, lockRun, TOUCHED } from './run-transitions.js';
 
 /** Messages of a run that may wait for its agent at a time, and the characters in all of them together. */
 export const MAX_WAITING_MESSAGES = 100;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../kernel/persistence/database.js';
 import type { RunState } from '../domain/run-state.js';
-import { KEEPS_SESSION } from './run-transitions.js';
+import { KEEPS_SESSION } from './run-execution.repository.js';
 import type { RunView, TimelineEventView } from '../domain/run-view.js';
 
 /** What a caller may see: their team's runs and their own, or, for a run's own agent, that run. */

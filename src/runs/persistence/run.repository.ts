@@ -5,7 +5,8 @@ import type { AgentSkill } from '../domain/agent-skill.js';
 import type { RunMode } from '../domain/run-mode.js';
 import type { RunSource } from '../domain/run-source.js';
 import type { RunState } from '../domain/run-state.js';
-import { type ExecutionRef, UNDER_WAY } from './run-transitions.js';
+import { UNDER_WAY } from './run-queue.js';
+import type { ExecutionRef } from './run-transitions.js';
 import { INSERT_SEARCH_CTES, SEARCH_INPUT_COLUMNS, searchInput } from './run-search.js';
 
 /** The columns of a new run, by their names in the tables. */

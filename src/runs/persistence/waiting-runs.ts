@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Queryable, Tx } from '../../kernel/persistence/database.js';
-import { FULL_TEAMS, TOUCHED } from './run-transitions.js';
+import { FULL_TEAMS } from './run-queue.js';
+import { TOUCHED } from './run-transitions.js';
 
 /** Runs that wait for the same workers. `workerHost` null: the hosted pool, whatever the team; else `teamUid` null: personal runs. */
 export interface WaitingGroup {
