@@ -232,7 +232,8 @@ function aRun(random, n, rows, { team, admin, now, lexicon }) {
       ticket: `OPS-${Math.floor((random() * rows) / 5)}`,
     },
     created_at: new Date(created),
-    updated_at: new Date(Math.min(created + lasts, now)),
+    // Of those that last longer than until now the last change was some time ago.
+    updated_at: new Date(created + lasts < now ? created + lasts : created + random() * (now - created)),
   };
   const day = run.created_at.toISOString().slice(0, 10);
   const words = wordsOf(run.title, run.skill_spec, run.prompt);

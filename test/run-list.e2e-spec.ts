@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Tx } from '../src/kernel/persistence/database.js';
+import { Database, Tx } from '../src/kernel/persistence/database.js';
 import { Transactor } from '../src/kernel/persistence/transactor.js';
 import { artifactFacet } from '../src/runs/domain/run-facets.js';
 import { RunList } from '../src/runs/persistence/run-list.js';
@@ -429,6 +429,103 @@ describe.each(WAYS)('the order, %s,', (way) => {
   });
 });
 
+/** Numbers that a failure can be repeated with (mulberry32). */
+const generator = (start: number) => (): number => {
+  start = (start + 0x6d2b79f5) | 0;
+  let t = Math.imul(start ^ (start >>> 15), 1 | start);
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+};
+
+describe('a page in an order of time, of the days that are expected to hold it,', () => {
+  const HOUR = 3_600_000;
+  const DAY = 24 * HOUR;
+  const BEGIN = Date.parse('2026-01-01T00:00:00Z');
+  const at = (days: number): string => new Date(BEGIN + days * DAY).toISOString();
+  interface Known {
+    id: string;
+    source: string;
+    state: string;
+    title: string;
+    created_at: string;
+    updated_at: string;
+  }
+  let runs: Known[];
+  let depths: RunList['scanDepths'];
+
+  beforeAll(async () => {
+    const list = server.app.get(RunList);
+    depths = list.scanDepths;
+    list.scanDepths = () => [6];
+    await anotherTeam();
+    const random = generator(11);
+    const made = Array.from({ length: 300 }, () => {
+      const created = BEGIN + Math.floor(random() * 90) * DAY + Math.floor(random() * 4) * 6 * HOUR;
+      // Most change within the hour, some at its very end, a few after weeks.
+      const lasts =
+        [random() * HOUR, random() * HOUR, HOUR, random() * 40 * DAY][Math.floor(random() * 4)] ?? 0;
+      return {
+        title: random() < 0.3 ? 'kubernetes' : 'nothing',
+        source: random() < 0.3 ? ('CLI' as const) : ('API' as const),
+        state: random() < 0.5 ? 'FAILED' : 'SUCCEEDED',
+        created_at: new Date(created).toISOString(),
+        updated_at: new Date(created + Math.floor(lasts)).toISOString(),
+      };
+    });
+    const ids = await insert(made);
+    runs = made.map((run, index) => ({ ...run, id: ids[index] ?? '' }));
+  }, 60_000);
+  afterAll(() => {
+    server.app.get(RunList).scanDepths = depths;
+  });
+
+  const CASES: [query: string, matches: (run: Known) => boolean][] = [
+    ['source=CLI', ({ source }) => source === 'CLI'],
+    ['q=kubernetis', ({ title }) => title === 'kubernetes'],
+    ['source=CLI&q=kubernetis', ({ source, title }) => source === 'CLI' && title === 'kubernetes'],
+    ['source=CLI&state=FAILED', ({ source, state }) => source === 'CLI' && state === 'FAILED'],
+    [
+      `source=CLI&created_after=${at(20)}&created_before=${at(60)}`,
+      ({ source, created_at: created }) => source === 'CLI' && created > at(20) && created < at(60),
+    ],
+    [
+      `source=CLI&updated_after=${at(50)}`,
+      ({ source, updated_at: updated }) => source === 'CLI' && updated > at(50),
+    ],
+  ];
+
+  describe.each(['updated_at', 'created_at'] as const)('by %s', (sort) => {
+    it.each(
+      CASES.flatMap(([query, matches]) =>
+        (['desc', 'asc'] as const).map((order) => ({ query, matches, order })),
+      ),
+    )(
+      '$order, $query',
+      async ({ query, matches, order }) => {
+        const ascending = runs
+          .filter(matches)
+          .sort((a, b) => (a[sort] + a.id < b[sort] + b.id ? -1 : 1))
+          .map(({ id }) => id);
+        const expected = order === 'asc' ? ascending : ascending.reverse();
+        expect(expected.length).toBeGreaterThan(10);
+        const statements = jest.spyOn(server.app.get(Database), 'query');
+        for (const limit of [1, 2, 7, 25]) {
+          expect(await walk(`sort_by=${sort}&sort_order=${order}&limit=${String(limit)}&${query}`)).toEqual(
+            expected,
+          );
+        }
+        // Of few days, by their tokens.
+        const days = statements.mock.calls.filter(([, values]) =>
+          JSON.stringify(values ?? []).includes('"day:'),
+        );
+        statements.mockRestore();
+        expect(days.length).toBeGreaterThan(0);
+      },
+      30_000,
+    );
+  });
+});
+
 describe.each(WAYS)('the pages, %s,', (way) => {
   readLists(way);
 
@@ -472,13 +569,6 @@ describe.each(WAYS)('the pages, %s,', (way) => {
 
   let random: () => number;
 
-  /** Numbers that a failure can be repeated with (mulberry32). */
-  const generator = (start: number) => (): number => {
-    start = (start + 0x6d2b79f5) | 0;
-    let t = Math.imul(start ^ (start >>> 15), 1 | start);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
 
   const aRun = (): Partial<RunToInsert> & Partial<Columns> => ({

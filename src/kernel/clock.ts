@@ -14,3 +14,4 @@ export class SystemClock extends Clock {
 
 export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
+export const DAY = 24 * 60 * MINUTE;

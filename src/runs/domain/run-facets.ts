@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { DAY } from '../../kernel/clock.js';
 import { EMPTY_ENVIRONMENT, type RunFilter } from './run-filter.js';
 
 /** The facts of a run that never change and that lists are filtered by. */
@@ -20,7 +21,6 @@ export interface RunFacts {
 /** An index entry of PostgreSQL holds 2.7 KB; what is longer than this is indexed by its hash. */
 const MAX_TOKEN_BYTES = 200;
 
-const DAY_MS = 86_400_000;
 /** Wider ranges are indexed by month, and those that are wider still not at all: their many tokens would cost more than they save. */
 const MAX_DAY_TOKENS = 32;
 const MAX_MONTH_TOKENS = 13;
@@ -98,11 +98,11 @@ export function createdFacets(range: { after?: Date; before?: Date; now: Date })
   if (range.after === undefined) return undefined;
   const first = range.after.getTime();
   // A clock that is ahead of the database's by less than a day loses nothing.
-  const last = Math.min((range.before ?? range.now).getTime(), range.now.getTime() + DAY_MS);
+  const last = Math.min((range.before ?? range.now).getTime(), range.now.getTime() + DAY);
   if (last < first) return [];
   const days = new Set<string>();
   const months = new Set<string>();
-  for (let time = first; months.size <= MAX_MONTH_TOKENS; time = Math.min(time + DAY_MS, last)) {
+  for (let time = first; months.size <= MAX_MONTH_TOKENS; time = Math.min(time + DAY, last)) {
     const day = new Date(time).toISOString().slice(0, 10);
     days.add(`day:${day}`);
     months.add(`month:${day.slice(0, 7)}`);

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../../kernel/clock.js';
+import { Clock, DAY } from '../../kernel/clock.js';
 import { Database } from '../../kernel/persistence/database.js';
 import { createdFacets, filterFacets, hasOwnFacet, scopeFacet } from '../domain/run-facets.js';
 import type { RunFilter, RunOrder } from '../domain/run-filter.js';
@@ -29,16 +29,21 @@ export interface RunListRequest extends RunOrder {
 export type ListedRun = RunView & { position: RunPosition; readAt: string };
 
 /**
- * So many runs are filtered in the order of the list at first; if enough of them match to expect a page of so many, then so many; else the
- * index is asked.
+ * So many runs are filtered in the order of the list at first. Then, where the index of tokens can be asked for a stretch of time alone, it
+ * is; elsewhere, if enough have matched to expect a page of so many, so many are filtered. What is left is asked of the whole index.
  */
 const SCANS = [400, 6_000] as const;
-/** In an order that is not of time the rows lie apart and cost more to look at. */
-const SCANS_APART = [400, 4_000] as const;
-/** So do words; but what the index finds of a single one costs still more, so that half a page is worth looking for. */
-const SCANS_OF_WORDS = [400, 3_000] as const;
 /** So many times a page, where that is more. */
 const SECOND_SCAN_OF_PAGE = 40;
+
+/** A stretch of time is made so long that so many times a page are expected in it. */
+const STRETCH_OF_PAGES = 3;
+/** Where none of the first runs matched: so many times as long as theirs. */
+const STRETCH_OF_SCANS = 250;
+/** One that holds less was expected to hold more: the next is so many times as long. */
+const FARTHER = 8;
+/** Long-lived runs that are looked at beside those of a stretch; if there are more, the stretch says nothing. */
+const MAX_LONG_LIVED = 4_000;
 
 /** As in the indexes `runs_*_long_lived`. */
 const LONG_LIVED_MS = 3_600_000;
@@ -64,6 +69,12 @@ const PARTS: Record<RunOrder['sort'], Part[]> = {
   ],
 };
 
+/** A part of an order of time. */
+interface Stretch {
+  earliest: Date;
+  latest: Date;
+}
+
 /** The parameters of a statement that is put together. */
 class Parameters {
   readonly values: unknown[] = [];
@@ -78,8 +89,10 @@ class Parameters {
  * Lists of runs, fast whatever the filter, at a million runs of one team:
  *
  * 1. An index in the order of the list is read from the place of the cursor on, and what it yields is filtered. Filters that leave one
- *    run in two hundred end here, after a few milliseconds.
- * 2. What leaves fewer is found by its tokens in `run_search`, intersected within one GIN index; the matches are sorted.
+ *    run in twenty end here.
+ * 2. What leaves fewer is found by its tokens in `run_search`, intersected within one GIN index, and sorted: in an order of time those of
+ *    the days that are expected to hold a page, however many there are in all.
+ * 3. What leaves fewer still is found among all.
  *
  * Everything of a page comes from one statement, hence from one moment.
  */
@@ -92,12 +105,10 @@ export class RunList {
   ) {}
 
   /** How deep an order is read before the index of tokens is asked; a test leaves it out to see the latter alone. */
-  scanDepths = ({ limit, sort, filter }: RunListRequest): number[] => {
-    const byTime = sort === 'updated_at' || sort === 'created_at';
-    const looksAtWords = filter.q !== undefined || filter.artifactType !== undefined;
-    const [first, second] = looksAtWords ? SCANS_OF_WORDS : byTime ? SCANS : SCANS_APART;
-    return [Math.max(first, 2 * limit), Math.max(second, SECOND_SCAN_OF_PAGE * limit)];
-  };
+  scanDepths = ({ limit }: RunListRequest): number[] => [
+    Math.max(SCANS[0], 2 * limit),
+    Math.max(SCANS[1], SECOND_SCAN_OF_PAGE * limit),
+  ];
 
   /** @returns at most `limit` runs */
   async read(request: RunListRequest): Promise<ListedRun[]> {
@@ -133,39 +144,88 @@ export class RunList {
     part: Part,
     words: string[][] | undefined,
   ): Promise<ListedRow[]> {
-    const { limit } = request;
-    const filters = hasConditions(request.filter);
-    const depths = filters ? this.scanDepths(request) : [limit];
-    for (const [index, depth] of depths.entries()) {
-      const { rows, scanned } = await this.fetch(request, scanSql(request, part, words, depth));
-      if (rows.length >= limit || scanned < depth || !filters) return rows;
-      const expected = (rows.length * (depths[index + 1] ?? 0)) / depth;
-      if (expected < (words?.length === 1 ? limit / 2 : limit)) break;
+    const { limit, filter } = request;
+    if (!hasConditions(filter)) return (await this.fetch(request, scanSql(request, part, words, limit))).rows;
+    const [first, second] = this.scanDepths(request);
+    if (first !== undefined) {
+      const { rows, scanned, extent } = await this.fetch(request, scanSql(request, part, words, first));
+      if (rows.length >= limit || scanned < first) return rows;
+      const scanDeeper = async (): Promise<ListedRow[] | undefined> => {
+        if (second === undefined || (rows.length * second) / first < limit) return undefined;
+        const deeper = await this.fetch(request, scanSql(request, part, words, second));
+        return deeper.rows.length >= limit || deeper.scanned < second ? deeper.rows : undefined;
+      };
+      const readStretches = async (): Promise<ListedRow[] | undefined> => {
+        if (extent === undefined || !isIndexed(filter, words)) return undefined;
+        for (const stretch of stretchesBeyond(extent, request, rows.length)) {
+          const page = await this.readStretch(request, part, words, stretch);
+          if (page !== undefined) return page;
+        }
+        return undefined;
+      };
+      // The runs of a state are read in order by an index of their own, however far apart they lie; a stretch holds those of all states.
+      const page =
+        filter.states === undefined
+          ? ((await readStretches()) ?? (await scanDeeper()))
+          : ((await scanDeeper()) ?? (await readStretches()));
+      if (page !== undefined) return page;
     }
     return (await this.fetch(request, matchSql(request, part, words, this.clock.now()))).rows;
   }
 
+  /** @returns undefined when the page does not end within the stretch, or that would not be worth looking for */
+  private async readStretch(
+    request: RunListRequest,
+    part: Part,
+    words: string[][] | undefined,
+    stretch: Stretch,
+  ): Promise<ListedRow[] | undefined> {
+    const statement = stretchSql(request, part, words, stretch, this.clock.now());
+    if (statement === undefined) return undefined;
+    const { rows, scanned } = await this.fetch(request, statement);
+    const last = rows.length < request.limit ? undefined : rows.at(-1);
+    if (last === undefined || scanned >= MAX_LONG_LIVED) return undefined;
+    const end = Date.parse(last.key);
+    return end >= stretch.earliest.getTime() && end <= stretch.latest.getTime() ? rows : undefined;
+  }
+
+  /** @returns `extent`: of what was scanned, in an order of time, where it held too little */
   private async fetch(
     { order }: RunListRequest,
-    { ctes, parameters, key }: PageSql,
-  ): Promise<{ rows: ListedRow[]; scanned: number }> {
-    const rows = await this.database.query<ListedRow & { scanned: number }>(
+    { ctes, looked, parameters, key }: PageSql,
+  ): Promise<{ rows: ListedRow[]; scanned: number; extent?: Stretch }> {
+    const rows = await this.database.query<ListedRow & Looked>(
       `WITH ${ctes}
-       SELECT c.scanned, ${timeText('now()::timestamptz(3)')} AS read_at, v.*
-         FROM (SELECT count(*)::int AS scanned FROM scanned) c
+       SELECT l.*, ${timeText('now()::timestamptz(3)')} AS read_at, v.*
+         FROM (${looked}) l
          LEFT JOIN (SELECT ${key} AS key, p.key AS sort_key, ${RUN_COLUMNS} FROM page p JOIN runs r ON r.id = p.id ${RUN_JOINS}) v ON true
         ORDER BY v.sort_key ${order}, v.id ${order}`,
       parameters.values,
     );
-    return { rows: rows.filter(({ id }) => (id as string | null) !== null), scanned: rows[0]?.scanned ?? 0 };
+    const { scanned = 0, earliest, latest } = rows[0] ?? {};
+    return {
+      rows: rows.filter(({ id }) => (id as string | null) !== null),
+      scanned,
+      extent: earliest && latest ? { earliest, latest } : undefined,
+    };
   }
 }
 
 type ListedRow = RunView & { key: string; read_at: string };
 
-/** The expressions `scanned` (what was looked at) and `page` (key and id of what is listed). */
+/** How many runs were looked at one by one; in an order of time from when to when. */
+interface Looked {
+  scanned: number;
+  earliest?: Date | null;
+  latest?: Date | null;
+}
+
+/** A statement in parts. */
 interface PageSql {
+  /** `page`: key and id of what is listed. */
   ctes: string;
+  /** Selects one row of {@link Looked}. */
+  looked: string;
   parameters: Parameters;
   /** The key as text. */
   key: string;
@@ -176,6 +236,31 @@ const scopesOf = ({ teamUid, ownerUid }: RunVisibility): string[] =>
 
 const hasConditions = (filter: RunFilter): boolean =>
   Object.values(filter).some((value) => value !== undefined);
+
+/** Whether the filter names what the index of tokens holds. */
+const isIndexed = (filter: RunFilter, words: string[][] | undefined): boolean =>
+  words !== undefined || filterFacets(filter).length > 0;
+
+/**
+ * From where the page begins, as far as it is expected to reach, and then farther: `found` of its runs were in the `extent` that was
+ * scanned. None where that says too little.
+ */
+function stretchesBeyond(
+  { earliest, latest }: Stretch,
+  { limit, order, filter: { createdBefore, states } }: RunListRequest,
+  found: number,
+): Stretch[] {
+  if (found === 0 && states !== undefined) return [];
+  const times = found === 0 ? STRETCH_OF_SCANS : (STRETCH_OF_PAGES * limit) / found;
+  const length = Math.max(DAY, (latest.getTime() - earliest.getTime()) * times);
+  // What changed later than this is long-lived, all of it.
+  const born = Math.min(latest.getTime(), createdBefore?.getTime() ?? Infinity);
+  return (found === 0 ? [length] : [length, FARTHER * length]).map((span) =>
+    order === 'desc'
+      ? { earliest: new Date(born - span), latest }
+      : { earliest, latest: new Date(earliest.getTime() + span) },
+  );
+}
 
 const timeText = (time: string): string =>
   `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
@@ -248,10 +333,14 @@ const createdSql = ({ createdAfter, createdBefore }: RunFilter, column: string, 
 const wordsSql = (words: string[][] | undefined, p: Parameters): string[] =>
   (words ?? []).map((group) => `s.words && ${p.add(group, 'text[]')}`);
 
-/** Reads an index in the order of the list, no deeper than `depth`, and filters what it yields. */
-function scanSql(request: RunListRequest, part: Part, words: string[][] | undefined, depth: number): PageSql {
-  const p = new Parameters();
-  const { filter, order, limit } = request;
+/** The filter in two halves: `matches`, a column of what is looked at, of the one table, and `filtered`, which goes on from there `x` to the other. */
+function filterSql(
+  request: RunListRequest,
+  of: Part['of'],
+  words: string[][] | undefined,
+  p: Parameters,
+): { matches: string; filtered: string } {
+  const { filter } = request;
   const artifact =
     filter.artifactType === undefined
       ? []
@@ -259,25 +348,40 @@ function scanSql(request: RunListRequest, part: Part, words: string[][] | undefi
   const ofSearch = [...wordsSql(words, p), ...artifact];
   const ofRuns = [...changingSql(request, p), ...lastingSql(filter, p)];
   // Of the table that the order is read from the row is at hand; the other one is looked up where that leaves a run.
-  const [own, others] = part.of === 'runs' ? [ofRuns, ofSearch] : [ofSearch, ofRuns];
-  const matches = own.length === 0 ? '' : `, ${own.join(' AND ')} AS matches`;
+  const [own, others] = of === 'runs' ? [ofRuns, ofSearch] : [ofSearch, ofRuns];
+  const other = of === 'runs' ? 'run_search s WHERE s.run_id = x.id' : 'runs r WHERE r.id = x.id';
+  return {
+    matches: own.length === 0 ? '' : `, ${own.join(' AND ')} AS matches`,
+    filtered: [
+      ...(others.length === 0
+        ? []
+        : [`CROSS JOIN LATERAL (SELECT 1 FROM ${other} AND ${others.join(' AND ')} OFFSET 0) matching`]),
+      ...(own.length === 0 ? [] : ['WHERE x.matches']),
+    ].join(' '),
+  };
+}
+
+/** The first of several lanes, in one order. Each by itself: PostgreSQL sorts a UNION ALL whose branches differ in the first column of their index. */
+const mergeSql = (lanes: string[], direction: string, depth: number): string =>
+  `SELECT * FROM (${lanes.map((lane) => `(${lane} ORDER BY ${direction} LIMIT ${String(depth)})`).join(' UNION ALL ')}) lanes
+    ORDER BY ${direction} LIMIT ${String(depth)}`;
+
+/** Reads an index in the order of the list, no deeper than `depth`, and filters what it yields. */
+function scanSql(request: RunListRequest, part: Part, words: string[][] | undefined, depth: number): PageSql {
+  const p = new Parameters();
+  const { order, limit } = request;
+  const { matches, filtered } = filterSql(request, part.of, words, p);
   const lanes =
     part.of === 'runs' ? runLanes(request, part, matches, p) : searchLanes(request, part, matches, p);
   const direction = `key ${order}, id ${order}`;
-  // Each by itself: PostgreSQL sorts a UNION ALL whose branches differ in the first column of their index.
-  const limited = (lane: string): string => `(${lane} ORDER BY ${direction} LIMIT ${String(depth)})`;
-  const other = part.of === 'runs' ? 'run_search s WHERE s.run_id = x.id' : 'runs r WHERE r.id = x.id';
-  const filtered = [
-    ...(others.length === 0
-      ? []
-      : [`CROSS JOIN LATERAL (SELECT 1 FROM ${other} AND ${others.join(' AND ')} OFFSET 0) matching`]),
-    ...(own.length === 0 ? [] : ['WHERE x.matches']),
-  ].join(' ');
   return {
     key: keyText(part),
     parameters: p,
-    ctes: `scanned AS MATERIALIZED (
-         SELECT * FROM (${lanes.map(limited).join(' UNION ALL ')}) lanes ORDER BY ${direction} LIMIT ${String(depth)}
+    // Not materialized: the page ends the scan. What it would have come to is looked at only where it holds too little.
+    looked: `SELECT count(*)::int AS scanned${part.type === 'timestamptz' ? ', min(key) AS earliest, max(key) AS latest' : ''}
+         FROM scanned WHERE (SELECT count(*) FROM page) < ${String(limit)}`,
+    ctes: `scanned AS NOT MATERIALIZED (
+         ${mergeSql(lanes, direction, depth)}
        ), page AS MATERIALIZED (
          SELECT x.key, x.id FROM scanned x ${filtered} ORDER BY ${direction} LIMIT ${String(limit)}
        )`,
@@ -329,12 +433,96 @@ function searchLanes(request: RunListRequest, part: Part, matches: string, p: Pa
   );
 }
 
-/**
- * Finds all that match by their tokens, else by their state and time, and sorts them. The place of the cursor is compared outside of a fence
- * (OFFSET 0): within reach the planner would take it for the most selective condition and walk the index of the order.
- */
+const NOTHING_LOOKED_AT = 'SELECT 0 AS scanned';
+
+/** Finds all that match, and sorts them. */
 function matchSql(request: RunListRequest, part: Part, words: string[][] | undefined, now: Date): PageSql {
   const p = new Parameters();
+  return {
+    key: keyText(part),
+    parameters: p,
+    looked: NOTHING_LOOKED_AT,
+    ctes: `page AS MATERIALIZED (${matchesSql(request, part, words, now, p)})`,
+  };
+}
+
+/**
+ * The same for what was created in a stretch of time, by its days or months.
+ *
+ * In the order of changes the page holds as well what changed in the stretch and was created before it. Those runs are long-lived, and
+ * `scanned`: between the beginning of the page and its end, as the others leave it.
+ *
+ * @returns undefined where the stretch has too many days and months to be asked for
+ */
+function stretchSql(
+  request: RunListRequest,
+  part: Part,
+  words: string[][] | undefined,
+  stretch: Stretch,
+  now: Date,
+): PageSql | undefined {
+  const p = new Parameters();
+  const { filter, visibility, order, limit } = request;
+  const byChange = part.of === 'runs';
+  const after = new Date(stretch.earliest.getTime() - (byChange ? LONG_LIVED_MS : 0) - 1);
+  const before = new Date(stretch.latest.getTime() + 1);
+  const created = {
+    createdAfter:
+      filter.createdAfter !== undefined && filter.createdAfter > after ? filter.createdAfter : after,
+    createdBefore:
+      filter.createdBefore !== undefined && filter.createdBefore < before ? filter.createdBefore : before,
+  };
+  if (createdFacets({ after: created.createdAfter, before: created.createdBefore, now }) === undefined)
+    return undefined;
+  const recent = matchesSql({ ...request, filter: { ...filter, ...created } }, part, words, now, p);
+  if (!byChange) {
+    return {
+      key: keyText(part),
+      parameters: p,
+      looked: NOTHING_LOOKED_AT,
+      ctes: `page AS MATERIALIZED (${recent})`,
+    };
+  }
+  const { matches, filtered } = filterSql(request, 'runs', words, p);
+  const direction = `key ${order}, id ${order}`;
+  const bounds = [
+    IS_LONG_LIVED,
+    `r.created_at <= ${p.add(after, 'timestamptz')}`,
+    `r.updated_at BETWEEN ${p.add(stretch.earliest, 'timestamptz')} AND ${p.add(stretch.latest, 'timestamptz')}`,
+    order === 'desc'
+      ? 'r.updated_at >= (SELECT min(key) FROM recent)'
+      : 'r.updated_at <= (SELECT max(key) FROM recent)',
+    `(SELECT count(*) FROM recent) = ${String(limit)}`,
+    ...keysetSql(request, part, part.key, 'r.id', p),
+  ];
+  const lanes = ownersSql(visibility, p).map(
+    (owner) =>
+      `SELECT r.updated_at AS key, r.id${matches} FROM runs r WHERE ${[owner, ...bounds].join(' AND ')}`,
+  );
+  return {
+    key: keyText(part),
+    parameters: p,
+    looked: 'SELECT count(*)::int AS scanned FROM scanned',
+    ctes: `recent AS MATERIALIZED (${recent}), scanned AS MATERIALIZED (
+         ${mergeSql(lanes, direction, MAX_LONG_LIVED)}
+       ), page AS MATERIALIZED (
+         SELECT * FROM (SELECT key, id FROM recent UNION ALL SELECT x.key, x.id FROM scanned x ${filtered}) listed
+          ORDER BY ${direction} LIMIT ${String(limit)}
+       )`,
+  };
+}
+
+/**
+ * Key and id of the first that match: found by their tokens, else by their state and time, and sorted. The place of the cursor is compared
+ * outside of a fence (OFFSET 0): within reach the planner would take it for the most selective condition and walk the index of the order.
+ */
+function matchesSql(
+  request: RunListRequest,
+  part: Part,
+  words: string[][] | undefined,
+  now: Date,
+  p: Parameters,
+): string {
   const { filter, order, limit, visibility } = request;
   const tokens = filterFacets(filter);
   const created = createdFacets({ after: filter.createdAfter, before: filter.createdBefore, now });
@@ -368,18 +556,14 @@ function matchSql(request: RunListRequest, part: Part, words: string[][] | undef
     }
   } else {
     const owners = ownersSql(visibility, p).join(' OR ');
-    const ofKey = ['s.run_id = r.id', ...(part.where === undefined ? [] : [part.where])].join(' AND ');
-    found = `${select} r.id FROM runs r
-      ${part.of === 'search' ? `CROSS JOIN LATERAL (SELECT s.* FROM run_search s WHERE ${ofKey} OFFSET 0) s` : ''}
-      WHERE ${[`(${owners})`, ...createdSql(filter, 'r.created_at', p), ...changing].join(' AND ')}`;
+    const ofRuns = [`(${owners})`, ...createdSql(filter, 'r.created_at', p), ...changing].join(' AND ');
+    const ids = `ARRAY (SELECT r.id FROM runs r WHERE ${ofRuns})`;
+    found =
+      part.of === 'runs'
+        ? `${select} r.id FROM runs r WHERE ${ofRuns}`
+        : `${select} s.run_id AS id FROM run_search s WHERE ${[`s.run_id = ANY (${ids})`, ...(part.where === undefined ? [] : [part.where])].join(' AND ')}`;
   }
   const keyset = keysetSql(request, part, 'm.key', 'm.id', p);
-  return {
-    key: keyText(part),
-    parameters: p,
-    ctes: `scanned AS (SELECT 1 WHERE false), page AS MATERIALIZED (
-         SELECT m.key, m.id FROM (${found} OFFSET 0) m
-          ${keyset.length > 0 ? `WHERE ${keyset.join(' AND ')}` : ''} ORDER BY m.key ${order}, m.id ${order} LIMIT ${String(limit)}
-       )`,
-  };
+  return `SELECT m.key, m.id FROM (${found} OFFSET 0) m
+          ${keyset.length > 0 ? `WHERE ${keyset.join(' AND ')}` : ''} ORDER BY m.key ${order}, m.id ${order} LIMIT ${String(limit)}`;
 }
