@@ -252,10 +252,10 @@ function stretchesBeyond(
 ): Stretch[] {
   if (found === 0 && states !== undefined) return [];
   const times = found === 0 ? STRETCH_OF_SCANS : (STRETCH_OF_PAGES * limit) / found;
-  const length = Math.max(DAY, (latest.getTime() - earliest.getTime()) * times);
-  // What changed later than this is long-lived, all of it.
+  // What changed later than this is long-lived, all of it, and says nothing of how close the others lie.
   const born = Math.min(latest.getTime(), createdBefore?.getTime() ?? Infinity);
-  return (found === 0 ? [length] : [length, FARTHER * length]).map((span) =>
+  const length = Math.max(DAY, (born - earliest.getTime()) * times);
+  return (found === 0 && length > DAY ? [length] : [length, FARTHER * length]).map((span) =>
     order === 'desc'
       ? { earliest: new Date(born - span), latest }
       : { earliest, latest: new Date(earliest.getTime() + span) },
