@@ -7,7 +7,8 @@ import { decodeCursor, encodeCursor } from '../../kernel/pagination/cursor.js';
 import { Keyring } from '../../kernel/security/keyring.js';
 import { describeList, type RunFilter, type RunOrder } from '../domain/run-filter.js';
 import type { RunView } from '../domain/run-view.js';
-import { RunList, type RunPosition } from '../persistence/run-list.js';
+import { RunList } from '../persistence/run-list.js';
+import type { RunPosition } from '../persistence/run-list-sql.js';
 import { RunReadModel } from '../persistence/run.read-model.js';
 import { runVisibility } from './run-visibility.js';
 
