@@ -4,6 +4,7 @@ import { AppConfig } from '../config/app-config.js';
 import { Clock } from './clock.js';
 import { ErrorPagesController } from './errors/error-pages.controller.js';
 import { ProblemFilter } from './http/problem.filter.js';
+import { BackgroundWork } from './jobs/background-work.js';
 import { JobQueue } from './jobs/job-queue.js';
 import { Metrics } from './observability/metrics.js';
 import { OperationsController } from './observability/operations.controller.js';
@@ -61,6 +62,7 @@ export class KernelModule {
       Database,
       Transactor,
       Signals,
+      BackgroundWork,
       JobQueue,
       ObjectDeletions,
       SweepObjects,

@@ -1,8 +1,7 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { AppConfig } from '../../config/app-config.js';
 import { MINUTE } from '../../kernel/clock.js';
-import { withNewTrace } from '../../kernel/http/request-context.js';
+import { BackgroundWork } from '../../kernel/jobs/background-work.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import { ArtifactRepository } from '../persistence/artifact.repository.js';
 
@@ -11,22 +10,17 @@ const BATCH_SIZE = 1_000;
 /** Forgets uploads that were never reported, a batch a minute; their objects go with them. */
 @Injectable()
 export class SweepArtifacts {
-  private readonly logger = new Logger(SweepArtifacts.name);
-
   constructor(
     private readonly artifacts: ArtifactRepository,
     private readonly transactor: Transactor,
-    private readonly config: AppConfig,
+    private readonly background: BackgroundWork,
   ) {}
 
   @Interval(MINUTE)
-  async tick(): Promise<void> {
-    if (!this.config.roles.has('sweeper')) return;
-    try {
-      await withNewTrace(() => this.execute());
-    } catch (error) {
-      this.logger.error({ err: error }, 'uploads could not be forgotten; the next minute tries again');
-    }
+  tick(): Promise<void> {
+    return this.background.round({ role: 'sweeper', complaint: 'uploads could not be forgotten' }, () =>
+      this.execute(),
+    );
   }
 
   execute(): Promise<void> {

@@ -1,8 +1,7 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { AppConfig } from '../../config/app-config.js';
 import { MINUTE } from '../../kernel/clock.js';
-import { withNewTrace } from '../../kernel/http/request-context.js';
+import { BackgroundWork } from '../../kernel/jobs/background-work.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import { EvaluationLog } from '../../webhooks/index.js';
 
@@ -14,22 +13,18 @@ const MIN_AGE_DAYS = 1;
 /** Forgets what deliveries were held against once the last of those deliveries has left the log. */
 @Injectable()
 export class SweepPlans {
-  private readonly logger = new Logger(SweepPlans.name);
-
   constructor(
     private readonly log: EvaluationLog,
     private readonly transactor: Transactor,
-    private readonly config: AppConfig,
+    private readonly background: BackgroundWork,
   ) {}
 
   @Interval(SWEEP_MS)
-  async tick(): Promise<void> {
-    if (!this.config.roles.has('sweeper')) return;
-    try {
-      await withNewTrace(() => this.sweep());
-    } catch (error) {
-      this.logger.error({ err: error }, 'plans of evaluation could not be swept; the next sweep tries again');
-    }
+  tick(): Promise<void> {
+    return this.background.round(
+      { role: 'sweeper', complaint: 'plans of evaluation could not be swept' },
+      () => this.sweep(),
+    );
   }
 
   async sweep(): Promise<void> {

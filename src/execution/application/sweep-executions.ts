@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { AppConfig } from '../../config/app-config.js';
-import { withNewTrace } from '../../kernel/http/request-context.js';
+import { BackgroundWork } from '../../kernel/jobs/background-work.js';
 import { Database } from '../../kernel/persistence/database.js';
 import { isDatabaseUnavailable } from '../../kernel/persistence/sqlstate.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
@@ -31,7 +31,6 @@ const WORKER_LOST: Outcome = {
 @Injectable()
 export class SweepExecutions {
   private readonly logger = new Logger(SweepExecutions.name);
-  private sweeping = false;
   /** Since when this process could have heard of agents. While it or the database was down, nobody could report. */
   private listeningSince = Date.now();
 
@@ -42,21 +41,23 @@ export class SweepExecutions {
     private readonly connections: WorkerConnectionRepository,
     private readonly transactor: Transactor,
     private readonly database: Database,
+    private readonly background: BackgroundWork,
     private readonly config: AppConfig,
   ) {}
 
   @Interval(SWEEP_MS)
-  async tick(): Promise<void> {
-    if (this.sweeping || !this.config.roles.has('sweeper')) return;
-    this.sweeping = true;
-    try {
-      await withNewTrace(() => this.sweep());
-    } catch (error) {
-      if (isDatabaseUnavailable(error)) this.listeningSince = Date.now();
-      this.logger.error({ err: error }, 'the sweep failed; the next one tries again');
-    } finally {
-      this.sweeping = false;
-    }
+  tick(): Promise<void> {
+    return this.background.round(
+      { role: 'sweeper', complaint: 'executions could not be swept' },
+      async () => {
+        try {
+          await this.sweep();
+        } catch (error) {
+          if (isDatabaseUnavailable(error)) this.listeningSince = Date.now();
+          throw error;
+        }
+      },
+    );
   }
 
   async sweep(): Promise<void> {

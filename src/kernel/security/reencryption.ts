@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
 import { Interval } from '@nestjs/schedule';
 import { AppConfig } from '../../config/app-config.js';
 import { MINUTE } from '../clock.js';
-import { withNewTrace } from '../http/request-context.js';
+import { BackgroundWork } from '../jobs/background-work.js';
 import type { Tx } from '../persistence/database.js';
 import { Transactor } from '../persistence/transactor.js';
 import { SealedValueError, type SealedValue, SecretBox } from './secret-box.js';
@@ -43,6 +43,7 @@ export class Reencryption implements OnApplicationBootstrap {
   constructor(
     private readonly box: SecretBox,
     private readonly transactor: Transactor,
+    private readonly background: BackgroundWork,
     private readonly config: AppConfig,
   ) {}
 
@@ -68,16 +69,11 @@ export class Reencryption implements OnApplicationBootstrap {
 
   @Interval(REPEAT_MS)
   async tick(): Promise<void> {
-    if (!this.config.roles.has('sweeper')) return;
     for (const store of this.stores) {
-      try {
-        await withNewTrace(() => this.reencrypt(store));
-      } catch (error) {
-        this.logger.error(
-          { err: error },
-          `${store.what} could not be encrypted anew; the next attempt goes on`,
-        );
-      }
+      await this.background.round(
+        { role: 'sweeper', complaint: `${store.what} could not be encrypted anew` },
+        () => this.reencrypt(store),
+      );
     }
   }
 

@@ -1,8 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { AppConfig } from '../../config/app-config.js';
 import { MINUTE, SECOND } from '../clock.js';
-import { withNewTrace } from '../http/request-context.js';
+import { BackgroundWork } from '../jobs/background-work.js';
 import { Transactor } from '../persistence/transactor.js';
 import { ObjectDeletions } from './object-deletions.js';
 import { ObjectStorage } from './object-storage.js';
@@ -23,7 +22,7 @@ export class SweepObjects implements OnApplicationBootstrap {
     private readonly deletions: ObjectDeletions,
     private readonly storage: ObjectStorage,
     private readonly transactor: Transactor,
-    private readonly config: AppConfig,
+    private readonly background: BackgroundWork,
   ) {}
 
   /** A crash is the reason for what is unfinished, so a start is the time to look for it. */
@@ -33,21 +32,17 @@ export class SweepObjects implements OnApplicationBootstrap {
 
   @Interval(60 * MINUTE)
   sweepUnfinished(): Promise<void> {
-    return this.attempt(() => this.storage.sweepUnfinished(ABANDONED_MS));
+    return this.background.round(
+      { role: 'sweeper', complaint: 'unfinished objects could not be removed' },
+      () => this.storage.sweepUnfinished(ABANDONED_MS),
+    );
   }
 
   @Interval(30 * SECOND)
   tick(): Promise<void> {
-    return this.attempt(() => this.execute());
-  }
-
-  private async attempt(work: () => Promise<void>): Promise<void> {
-    if (!this.config.roles.has('sweeper')) return;
-    try {
-      await withNewTrace(work);
-    } catch (error) {
-      this.logger.error({ err: error }, 'objects could not be swept; the next attempt goes on');
-    }
+    return this.background.round({ role: 'sweeper', complaint: 'objects could not be deleted' }, () =>
+      this.execute(),
+    );
   }
 
   async execute(): Promise<void> {

@@ -1,8 +1,7 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { AppConfig } from '../../config/app-config.js';
 import { MINUTE } from '../../kernel/clock.js';
-import { withNewTrace } from '../../kernel/http/request-context.js';
+import { BackgroundWork } from '../../kernel/jobs/background-work.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import { RunEventLog } from '../persistence/run-event-log.js';
 
@@ -12,22 +11,17 @@ const MAX_BATCHES = 20;
 /** Forgets events of more than a week ago, in batches that each have a transaction of their own. */
 @Injectable()
 export class ForgetEvents {
-  private readonly logger = new Logger(ForgetEvents.name);
-
   constructor(
     private readonly events: RunEventLog,
     private readonly transactor: Transactor,
-    private readonly config: AppConfig,
+    private readonly background: BackgroundWork,
   ) {}
 
   @Interval(MINUTE)
-  async tick(): Promise<void> {
-    if (!this.config.roles.has('sweeper')) return;
-    try {
-      await withNewTrace(() => this.execute());
-    } catch (error) {
-      this.logger.error({ err: error }, 'old events could not be forgotten; the next minute tries again');
-    }
+  tick(): Promise<void> {
+    return this.background.round({ role: 'sweeper', complaint: 'old events could not be forgotten' }, () =>
+      this.execute(),
+    );
   }
 
   async execute(): Promise<void> {

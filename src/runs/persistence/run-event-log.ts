@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { SECOND } from '../../kernel/clock.js';
-import { withNewTrace } from '../../kernel/http/request-context.js';
+import { BackgroundWork } from '../../kernel/jobs/background-work.js';
 import { Database, type Queryable, type Tx } from '../../kernel/persistence/database.js';
 import { Signals } from '../../kernel/persistence/signals.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
@@ -34,6 +34,7 @@ export class RunEventLog {
     private readonly transactor: Transactor,
     private readonly database: Database,
     private readonly signals: Signals,
+    private readonly background: BackgroundWork,
   ) {}
 
   /** For whoever writes events in the transaction: they are numbered right after it. */
@@ -57,13 +58,11 @@ export class RunEventLog {
   }
 
   @Interval(SECOND)
-  async poll(): Promise<void> {
-    try {
+  poll(): Promise<void> {
+    return this.background.round({ complaint: 'events could not be looked for' }, async () => {
       const left = await this.database.query('SELECT 1 FROM run_events WHERE sequence IS NULL LIMIT 1');
-      if (left.length > 0) await withNewTrace(() => this.settle());
-    } catch (error) {
-      this.logger.warn({ err: error }, 'events could not be looked for; the next second tries again');
-    }
+      if (left.length > 0) await this.settle();
+    });
   }
 
   private async number(): Promise<void> {

@@ -1,8 +1,7 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { AppConfig } from '../../config/app-config.js';
 import { SECOND } from '../../kernel/clock.js';
-import { withNewTrace } from '../../kernel/http/request-context.js';
+import { BackgroundWork } from '../../kernel/jobs/background-work.js';
 import { newUuid } from '../../kernel/ids.js';
 import { Database, type Tx } from '../../kernel/persistence/database.js';
 import { SharedClock } from '../../kernel/persistence/shared-clock.js';
@@ -43,10 +42,8 @@ interface Firing {
  * origin key of the run is unique.
  */
 @Injectable()
-export class FireTriggers implements OnApplicationShutdown {
+export class FireTriggers {
   private readonly logger = new Logger(FireTriggers.name);
-  private firing: Promise<void> | undefined;
-  private stopping = false;
 
   constructor(
     private readonly kinds: CronTriggers,
@@ -55,25 +52,14 @@ export class FireTriggers implements OnApplicationShutdown {
     private readonly transactor: Transactor,
     private readonly database: Database,
     private readonly clock: SharedClock,
-    private readonly config: AppConfig,
+    private readonly background: BackgroundWork,
   ) {}
 
   @Interval(POLL_MS)
-  async poll(): Promise<void> {
-    if (this.firing !== undefined || this.stopping || !this.config.roles.has('scheduler')) return;
-    this.firing = withNewTrace(() => this.fireDue())
-      .then(() => undefined)
-      .catch((error: unknown) => {
-        this.logger.error({ err: error }, 'what is due could not be fired; the next round tries again');
-      })
-      .finally(() => (this.firing = undefined));
-    await this.firing;
-  }
-
-  /** Lets the batch under way end. */
-  async onApplicationShutdown(): Promise<void> {
-    this.stopping = true;
-    await this.firing;
+  poll(): Promise<void> {
+    return this.background.round({ role: 'scheduler', complaint: 'what is due could not be fired' }, () =>
+      this.fireDue(),
+    );
   }
 
   /** Fires all that is due by now. @returns how many triggers it has dealt with */
@@ -92,7 +78,7 @@ export class FireTriggers implements OnApplicationShutdown {
     for (;;) {
       const { claimed, dealtWith } = await this.fireBatch(round);
       fired += dealtWith;
-      if (claimed === 0 || this.stopping) return fired;
+      if (claimed === 0 || this.background.isStopping) return fired;
     }
   }
 

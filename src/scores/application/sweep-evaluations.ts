@@ -1,8 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { AppConfig } from '../../config/app-config.js';
 import { SECOND } from '../../kernel/clock.js';
-import { withNewTrace } from '../../kernel/http/request-context.js';
+import { BackgroundWork } from '../../kernel/jobs/background-work.js';
 import { isDatabaseUnavailable } from '../../kernel/persistence/sqlstate.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import type { WaitingEvaluation } from '../domain/evaluation.js';
@@ -20,24 +19,25 @@ const DISPATCH_SECONDS = 60;
 @Injectable()
 export class SweepEvaluations {
   private readonly logger = new Logger(SweepEvaluations.name);
-  private sweeping = false;
 
   constructor(
     private readonly captureEvaluations: CaptureEvaluations,
     private readonly dispatchEvaluation: DispatchEvaluation,
     private readonly evaluations: EvaluationRepository,
     private readonly transactor: Transactor,
-    private readonly config: AppConfig,
+    private readonly background: BackgroundWork,
   ) {}
 
   @Interval(SWEEP_MS)
   async tick(): Promise<void> {
-    if (this.sweeping || !this.config.roles.has('sweeper')) return;
-    this.sweeping = true;
     // Each by itself: what is recorded already is dispatched also while nothing more can be.
-    await this.attempt(() => this.capture());
-    await this.attempt(() => this.dispatch());
-    this.sweeping = false;
+    await this.background.round(
+      { role: 'sweeper', complaint: 'ended runs could not be taken up for grading' },
+      () => this.capture(),
+    );
+    await this.background.round({ role: 'sweeper', complaint: 'evaluations could not be dispatched' }, () =>
+      this.dispatch(),
+    );
   }
 
   /** Records what is to be graded. */
@@ -56,14 +56,6 @@ export class SweepEvaluations {
       );
       if (evaluation === undefined) return;
       await this.dispatchOne(evaluation);
-    }
-  }
-
-  private async attempt(step: () => Promise<void>): Promise<void> {
-    try {
-      await withNewTrace(step);
-    } catch (error) {
-      this.logger.error({ err: error }, 'evaluations could not be swept; the next sweep tries again');
     }
   }
 

@@ -1,8 +1,7 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { AppConfig } from '../../config/app-config.js';
 import { MINUTE } from '../../kernel/clock.js';
-import { withNewTrace } from '../../kernel/http/request-context.js';
+import { BackgroundWork } from '../../kernel/jobs/background-work.js';
 import { Database, type Tx } from '../../kernel/persistence/database.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import { DeliveryRetention } from '../persistence/delivery-retention.js';
@@ -19,30 +18,19 @@ const SMALL_BATCH = 5_000;
  */
 @Injectable()
 export class SweepDeliveries {
-  private readonly logger = new Logger(SweepDeliveries.name);
-  private isSweeping = false;
-
   constructor(
     private readonly retention: DeliveryRetention,
     private readonly database: Database,
     private readonly transactor: Transactor,
-    private readonly config: AppConfig,
+    private readonly background: BackgroundWork,
   ) {}
 
   @Interval(MINUTE)
-  async tick(): Promise<void> {
-    if (!this.config.roles.has('sweeper') || this.isSweeping) return;
-    this.isSweeping = true;
-    try {
-      await withNewTrace(() => this.execute());
-    } catch (error) {
-      this.logger.error(
-        { err: error },
-        'the log of deliveries could not be trimmed; the next minute tries again',
-      );
-    } finally {
-      this.isSweeping = false;
-    }
+  tick(): Promise<void> {
+    return this.background.round(
+      { role: 'sweeper', complaint: 'the log of deliveries could not be trimmed' },
+      () => this.execute(),
+    );
   }
 
   async execute(): Promise<void> {
