@@ -251,6 +251,27 @@ describe('an external reference', () => {
   });
 });
 
+describe('a field that is null', () => {
+  it('counts as left out', async () => {
+    const { runId, runner } = await startRun();
+    await reported(runner, 'PLAN', { document_uid: 'plan', title: null, content: null });
+    const url = 'https://tracker.example/issues/9';
+    await reported(runner, 'EXTERNAL_REFERENCE', {
+      reference_type: 'issue',
+      url,
+      title: null,
+      metadata: null,
+    });
+    const { uid, put } = await openUpload(runner, 'text/plain');
+    await put('text');
+    await reported(runner, 'FILE', { artifact_uid: uid, filepath: 'a/b', filename: null, title: null });
+    expect(JSON.stringify(await itemsOf(runId))).not.toContain('null');
+    expect(await itemsOf(runId)).toContainEqual(
+      expect.objectContaining({ data: expect.objectContaining({ filename: 'b' }) }),
+    );
+  });
+});
+
 describe('a plan', () => {
   it('is read with its current content, of which every version is kept', async () => {
     const { runId, runner } = await startRun();
@@ -335,6 +356,17 @@ describe('a file', () => {
     });
     expect(await download.text()).toBe('<script>alert(1)</script>');
   });
+
+  it.each(['..', 'reports/..', 'a/b\r\nSet-Cookie: x=1', `a/${'x'.repeat(256)}`])(
+    'at %j, which ends in no file name, has a name all the same',
+    async (filepath) => {
+      const { runId, runner } = await startRun();
+      const { uid, put } = await openUpload(runner, 'text/plain');
+      await put('text');
+      await reported(runner, 'FILE', { artifact_uid: uid, filepath });
+      expect(await itemsOf(runId)).toMatchObject([{ data: { filename: 'file' } }]);
+    },
+  );
 
   it('is refused where it says another content type, is too large or has been put already', async () => {
     const { runner } = await startRun();

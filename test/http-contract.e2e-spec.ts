@@ -84,6 +84,23 @@ describe('a bad request', () => {
     expect(large.body).toMatchObject({ errors: [{ field: 'prompt' }] });
   });
 
+  it.each(['disk_full', 'out_of_memory', 'io_error'])(
+    'is a 503 where the database fails with %s',
+    async (condition) => {
+      await server.dataSource.query(
+        `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE ${condition}; END $$`,
+      );
+      await server.dataSource.query('CREATE TRIGGER fail BEFORE INSERT ON runs EXECUTE FUNCTION fail()');
+      try {
+        const answer = await server.call('POST', runs, { prompt: 'x' });
+        expect(answer.body).toMatchObject(problem(503, 'resource_unavailable', runs));
+      } finally {
+        await server.dataSource.query('DROP FUNCTION fail CASCADE');
+      }
+      expect((await server.call('POST', runs, { prompt: 'x' })).status).toBe(200);
+    },
+  );
+
   it('with the wrong method is a 405 that allows the right ones', async () => {
     const answer = await server.call('DELETE', runs);
     expect(answer.body).toMatchObject(problem(405, 'method_not_allowed', runs));

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -10,6 +11,7 @@ import { Problem } from '../src/kernel/errors/problem.js';
 import { Keyring } from '../src/kernel/security/keyring.js';
 import { FileSystemStorage } from '../src/kernel/storage/file-system-storage.js';
 import { ObjectStorage } from '../src/kernel/storage/object-storage.js';
+import { DamagedObjectError } from '../src/kernel/storage/sealed-file.js';
 import { S3Server } from './support/s3-server.js';
 import { eventually, startTestApp, type TestApp } from './support/test-app.js';
 
@@ -66,6 +68,8 @@ describe.each(['the file system', 'S3'])('an object on %s', (adapter) => {
     expect(await storage.put(key, body('one', 'two'), 6)).toEqual({ sizeBytes: 6 });
     const first = await storage.stat(key);
     expect(first).toEqual({ sizeBytes: 6, etag: expect.any(String) });
+    expect(await storage.uploaded(key, 6)).toEqual(first);
+    expect(await storage.uploaded(key, 5)).toBeUndefined();
     await storage.put(key, body('three'), 6);
     expect((await read(key))?.toString()).toBe('three');
     expect((await storage.stat(key))?.etag).not.toBe(first?.etag);
@@ -242,6 +246,8 @@ describe('a URL that the service has signed', () => {
       etag: expect.stringMatching(/^".+"$/),
     });
     expect(await head.text()).toBe('');
+    // Range is defined for GET alone (RFC 9110, 14.2).
+    expect((await fetch(url, { method: 'HEAD', headers: { Range: 'bytes=1-1' } })).status).toBe(200);
     const etag = head.headers.get('etag') ?? '';
     const get = async (headers: Record<string, string>) => {
       const response = await fetch(url, { headers });
@@ -299,7 +305,12 @@ describe('a file of the storage', () => {
     const { key, bytes } = await stored();
     expect((await download(key)).equals(CONTENT)).toBe(true);
     await writeFile(fileOf(key), damage(bytes));
+    const logged = jest.spyOn(Logger.prototype, 'error');
     expect(await download(key).then(() => 'served', String)).toBe(expected);
+    expect(logged.mock.calls.map(([fields]: { err?: unknown }[]) => fields?.err)).toEqual([
+      expect.any(DamagedObjectError),
+    ]);
+    logged.mockRestore();
   });
 
   it('is served in the parts that are not damaged', async () => {

@@ -12,7 +12,11 @@ export { CreateRun, type CreateRunOutcome, type NewRun } from './application/cre
 export { GetRun } from './application/get-run.js';
 export { ModelChoice } from './application/model-choice.js';
 export { ENDED_WITHOUT_RESULT, type Outcome, RunLifecycle } from './application/run-lifecycle.js';
-export { type NewAttachment, StoreAttachments } from './application/store-attachments.js';
+export {
+  MAX_ATTACHMENT_BYTES,
+  type NewAttachment,
+  StoreAttachments,
+} from './application/store-attachments.js';
 export type { AgentConfig, HarnessType } from './domain/agent-config.js';
 export { REPORTABLE_EVENT_TYPES, type ReportableEventType } from './domain/run-event.js';
 export { RUN_MODES, type RunMode } from './domain/run-mode.js';

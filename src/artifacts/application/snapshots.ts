@@ -88,7 +88,8 @@ export class Snapshots {
     const missing = await Promise.all(
       fileNames.map(async (name) => {
         const file = files.find(({ fileName }) => fileName === name);
-        const isThere = file !== undefined && (await this.storage.stat(file.objectKey)) !== undefined;
+        const isThere =
+          file !== undefined && (await this.storage.uploaded(file.objectKey, MAX_FILE_BYTES)) !== undefined;
         return isThere ? [] : [name];
       }),
     );
@@ -138,7 +139,7 @@ export class Snapshots {
   private async thatArePut(files: SnapshotFileRow[]): Promise<SnapshotFile[]> {
     const found = await Promise.all(
       files.map(async ({ id, fileName, mimeType, objectKey }) => {
-        if ((await this.storage.stat(objectKey)) === undefined) return [];
+        if ((await this.storage.uploaded(objectKey, MAX_FILE_BYTES)) === undefined) return [];
         const options = { filename: fileName, contentType: mimeType };
         return [{ id, fileName, mimeType, downloadUrl: await this.storage.downloadUrl(objectKey, options) }];
       }),

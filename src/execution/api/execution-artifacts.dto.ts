@@ -26,7 +26,7 @@ import {
   FILE_TYPES,
   type FileType,
 } from '../../artifacts/index.js';
-import { IsFileName, IsMediaType } from '../../kernel/http/file-fields.js';
+import { IsFileName, isFileName, IsMediaType } from '../../kernel/http/file-fields.js';
 import { TolerateUnknownFields } from '../../kernel/http/request-validation.pipe.js';
 import { UploadTargetDto } from './harness-support.dto.js';
 
@@ -288,11 +288,13 @@ export class ReportArtifactRequestDto {
   data: InstanceType<(typeof REPORTS)[ArtifactType]>;
 }
 
-/** The type decides what `data` must hold; of an unknown one it is complained about itself. */
+/** The type decides what `data` must hold; of an unknown one it is complained about itself. A field that is null counts as left out. */
 function asReport(value: unknown, type: unknown): unknown {
   const report = ARTIFACT_TYPES.find((known) => known === type);
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject && report !== undefined ? plainToInstance<object, unknown>(REPORTS[report], value) : value;
+  if (!isObject || report === undefined) return value;
+  const given = Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null));
+  return plainToInstance<object, unknown>(REPORTS[report], given);
 }
 
 export function toArtifactReport({ artifact_type, data }: ReportArtifactRequestDto): ArtifactReport {
@@ -329,7 +331,11 @@ export function toArtifactReport({ artifact_type, data }: ReportArtifactRequestD
   }
 }
 
-const lastPartOf = (path: string): string => path.split(/[/\\]/).findLast((part) => part !== '') ?? 'file';
+/** The file's name by its path; `file` where that has no part that could be one. */
+function lastPartOf(path: string): string {
+  const last = path.split(/[/\\]/).findLast((part) => part !== '') ?? '';
+  return isFileName(last) ? last : 'file';
+}
 
 /** The artifact that a report is about. */
 export class ReportedArtifactDto {

@@ -3,7 +3,7 @@ import { Environments, GitCredentials } from '../../catalog/index.js';
 import { AppConfig } from '../../config/app-config.js';
 import { Database } from '../../kernel/persistence/database.js';
 import { ObjectStorage } from '../../kernel/storage/object-storage.js';
-import { AttachmentRepository, type ExecutionFacts } from '../../runs/index.js';
+import { AttachmentRepository, type ExecutionFacts, MAX_ATTACHMENT_BYTES } from '../../runs/index.js';
 import type { ExecutionView } from '../protocol/harness-support.js';
 
 /** What an agent finds in place when it begins: repositories, what was installed, files. */
@@ -43,7 +43,11 @@ export class ExecutionSetting {
     const attachments = await this.attachments.ofRun(this.database, runId);
     const found = await Promise.all(
       attachments.map(async ({ id, fileName, mimeType, sizeBytes, objectKey }) => {
-        if (sizeBytes === null && (await this.storage.stat(objectKey)) === undefined) return [];
+        if (
+          sizeBytes === null &&
+          (await this.storage.uploaded(objectKey, MAX_ATTACHMENT_BYTES)) === undefined
+        )
+          return [];
         const options = { filename: fileName, contentType: mimeType, origin };
         const downloadUrl = await this.storage.downloadUrl(objectKey, options);
         return [{ attachment_id: id, file_name: fileName, mime_type: mimeType, download_url: downloadUrl }];

@@ -1,12 +1,18 @@
 import { applyDecorators } from '@nestjs/common';
 import { IsString, Matches, MaxLength } from 'class-validator';
 
+const MAX_FILE_NAME = 255;
+const FILE_NAME = /^(?!\.\.?$)[^/\\\p{Cc}]+$/u;
+
+/** Whether the text is what {@link IsFileName} asks for. */
+export const isFileName = (text: string): boolean => text.length <= MAX_FILE_NAME && FILE_NAME.test(text);
+
 /** The name of a file, without a path: 1 to 255 characters, no slash, backslash or control character, not `.` or `..`. */
 export const IsFileName = ({ each = false } = {}): PropertyDecorator =>
   applyDecorators(
     IsString({ each }),
-    MaxLength(255, { each }),
-    Matches(/^(?!\.\.?$)[^/\\\p{Cc}]+$/u, {
+    MaxLength(MAX_FILE_NAME, { each }),
+    Matches(FILE_NAME, {
       each,
       message: '$property must be a name without slashes, backslashes and control characters',
     }),

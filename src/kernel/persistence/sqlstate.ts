@@ -14,7 +14,7 @@ export const SQLSTATE = {
   adminShutdown: '57P01',
   crashShutdown: '57P02',
   cannotConnectNow: '57P03',
-  tooManyConnections: '53300',
+  ioError: '58030',
 } as const;
 
 /** The SQLSTATE of a database error, or the code of a socket error such as `ECONNREFUSED`; undefined for other errors. */
@@ -41,8 +41,8 @@ const UNREACHABLE = new Set<string>([
   SQLSTATE.adminShutdown,
   SQLSTATE.crashShutdown,
   SQLSTATE.cannotConnectNow,
-  SQLSTATE.tooManyConnections,
   SQLSTATE.queryCanceled,
+  SQLSTATE.ioError,
   'ECONNREFUSED',
   'ECONNRESET',
   'ENOTFOUND',
@@ -64,9 +64,12 @@ export const isDatabaseRefusal = (error: unknown): boolean => REFUSALS.has(datab
 const UNREACHABLE_MESSAGE =
   /^(Connection terminated|Client has encountered a connection error|timeout e(xceeded|xpired))/i;
 
-/** The database cannot be reached or is overloaded: our fault, and over soon. */
+/** Connection exceptions; insufficient resources: a full disk, no memory, too many connections. */
+const UNAVAILABLE_CLASSES = new Set(['08', '53']);
+
+/** The database cannot be reached, is overloaded or has no room: our fault, and nothing was written. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   const code = databaseErrorCode(error);
-  if (code !== undefined) return UNREACHABLE.has(code) || code.startsWith('08');
+  if (code !== undefined) return UNREACHABLE.has(code) || UNAVAILABLE_CLASSES.has(code.slice(0, 2));
   return error instanceof Error && UNREACHABLE_MESSAGE.test(error.message);
 }

@@ -73,6 +73,15 @@ export abstract class ObjectStorage {
   abstract stat(key: string): Promise<ObjectStat | undefined>;
 
   /**
+   * What a client has put at its target: undefined before that, and where it is longer than was allowed, which a presigned PUT of S3
+   * cannot prevent.
+   */
+  async uploaded(key: string, maxBytes: number): Promise<ObjectStat | undefined> {
+    const found = await this.stat(key);
+    return found !== undefined && found.sizeBytes <= maxBytes ? found : undefined;
+  }
+
+  /**
    * Undefined when there is no such object. The caller consumes or destroys the body.
    *
    * @param range within the object; by default all of it

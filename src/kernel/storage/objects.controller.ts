@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, Param, Put, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Logger, Param, Put, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { create as contentDisposition } from 'content-disposition';
 import type { Request, Response } from 'express';
@@ -13,12 +13,15 @@ import { Keyring } from '../security/keyring.js';
 import { readToken } from '../security/signed-token.js';
 import type { ObjectGrant } from './object-grant.js';
 import { type ByteRange, type ObjectStat, ObjectStorage } from './object-storage.js';
+import { DamagedObjectError } from './sealed-file.js';
 
 /** Serves the URLs that `FileSystemStorage` signs. The URL itself is the credential; with S3 nobody is sent here. */
 @ApiExcludeController()
 @Public()
 @Controller('objects')
 export class ObjectsController {
+  private readonly logger = new Logger(ObjectsController.name);
+
   constructor(
     private readonly storage: ObjectStorage,
     private readonly keyring: Keyring,
@@ -74,8 +77,11 @@ export class ObjectsController {
     // The status is sent once the first bytes have proved to be whole.
     await firstBytes(opened.body);
     send();
-    await pipeline(opened.body, response).catch(() => {
+    await pipeline(opened.body, response).catch((error: unknown) => {
       // The reader went away, or what follows is damaged: the connection has been cut, so nobody takes the part for the whole.
+      if (error instanceof DamagedObjectError) {
+        this.logger.error({ err: error, object_key: grant.key }, 'an object is damaged');
+      }
     });
   }
 
@@ -119,11 +125,16 @@ export class ObjectsController {
 
 const quoted = (etag: string): string => `"${etag}"`;
 
-/** The part that the request asks for; undefined for the whole. */
+/** The part that the request asks for; undefined for the whole. Range is defined for GET alone (RFC 9110, 14.2). */
 function rangeOf(request: Request, object: ObjectStat): ByteRange | 'unsatisfiable' | undefined {
   const header = request.get('range');
   const ifRange = request.get('if-range');
-  if (header === undefined || (ifRange !== undefined && ifRange !== quoted(object.etag))) return undefined;
+  if (
+    request.method !== 'GET' ||
+    header === undefined ||
+    (ifRange !== undefined && ifRange !== quoted(object.etag))
+  )
+    return undefined;
   const ranges = parseRange(object.sizeBytes, header);
   if (ranges === -1) return 'unsatisfiable';
   if (ranges === -2 || ranges.type !== 'bytes' || ranges.length > 1) return undefined;

@@ -178,7 +178,7 @@ export class S3Storage extends ObjectStorage {
     );
   }
 
-  /** S3 cannot bound the length of a presigned PUT: whoever takes the object over looks at its size. */
+  /** S3 cannot bound the length of a presigned PUT: whoever takes the object over asks for what was `uploaded`. */
   override async uploadTarget(
     key: string,
     { contentType, once = false }: UploadOptions,

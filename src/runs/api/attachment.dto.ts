@@ -1,9 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ValidateBy } from 'class-validator';
 import { IsFileName, IsMediaType } from '../../kernel/http/file-fields.js';
-import type { NewAttachment } from '../application/store-attachments.js';
-
-const MAX_BYTES = 10 * 1024 * 1024;
+import { MAX_ATTACHMENT_BYTES, type NewAttachment } from '../application/store-attachments.js';
 
 /** A file for the agent. */
 export class AttachmentDto {
@@ -43,11 +41,12 @@ function IsFileData(): PropertyDecorator {
 
 function complaintAboutData(value: unknown): string | undefined {
   if (typeof value !== 'string') return 'data must be a string';
-  if (value.length > Math.ceil(MAX_BYTES / 3) * 4) return 'data must be at most 10 MiB when decoded';
+  if (value.length > Math.ceil(MAX_ATTACHMENT_BYTES / 3) * 4)
+    return 'data must be at most 10 MiB when decoded';
   // Buffer skips what it does not know: only strict base64 comes back as it was.
   const bytes = Buffer.from(value, 'base64');
   if (bytes.toString('base64') !== value) return 'data must be base64, padded and without spaces';
-  return bytes.length > MAX_BYTES ? 'data must be at most 10 MiB when decoded' : undefined;
+  return bytes.length > MAX_ATTACHMENT_BYTES ? 'data must be at most 10 MiB when decoded' : undefined;
 }
 
 export const toNewAttachment = ({ file_name, mime_type, data }: AttachmentDto): NewAttachment => ({

@@ -6,8 +6,7 @@ import { ObjectStorage, type UploadTarget } from '../../kernel/storage/object-st
 import { AttachmentRepository } from '../persistence/attachment.repository.js';
 import { RunReadModel } from '../persistence/run.read-model.js';
 import { runVisibility } from './run-visibility.js';
-
-const MAX_BYTES = 10 * 1024 * 1024;
+import { MAX_ATTACHMENT_BYTES } from './store-attachments.js';
 
 export type PrepareAttachmentsOutcome =
   | { outcome: 'prepared'; attachments: { id: string; target: UploadTarget }[] }
@@ -50,7 +49,7 @@ export class ExchangeAttachments {
       id,
       target: await this.storage.uploadTarget(objectKey, {
         contentType: mimeType,
-        maxBytes: MAX_BYTES,
+        maxBytes: MAX_ATTACHMENT_BYTES,
         origin,
       }),
     }));
@@ -75,7 +74,7 @@ export class ExchangeAttachments {
       attachments
         .filter(({ id }) => ids.includes(id))
         .map(async ({ id, fileName, mimeType, objectKey }) => {
-          if ((await this.storage.stat(objectKey)) === undefined) return [];
+          if ((await this.storage.uploaded(objectKey, MAX_ATTACHMENT_BYTES)) === undefined) return [];
           const options = { filename: fileName, contentType: mimeType, origin };
           return [{ id, downloadUrl: await this.storage.downloadUrl(objectKey, options) }];
         }),

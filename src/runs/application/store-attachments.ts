@@ -4,6 +4,9 @@ import { newUuid } from '../../kernel/ids.js';
 import { ObjectStorage } from '../../kernel/storage/object-storage.js';
 import type { StoredAttachment } from '../persistence/attachment.repository.js';
 
+/** Of one file, decoded. */
+export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
+
 /** A file that a run is to be created with. */
 export interface NewAttachment {
   /** Chosen beforehand where it may be stored again, which then replaces it. */
