@@ -52,6 +52,27 @@ describe('a schedule with a skill', () => {
     await git.remove();
   });
 
+  it('may be that of an automation, of which any number come due at once', async () => {
+    const { body } = await server.call('GET', '/v1/factories');
+    const [factory] = (body as { factories: { uid: string }[] }).factories;
+    const count = 230;
+    for (let n = 0; n < count; n++) {
+      const { status } = await server.call('POST', `/v1/factories/${factory?.uid ?? ''}/automations`, {
+        name: `Release ${String(n)}`,
+        prompt: 'Release',
+        config: { skill_spec: 'acme/shop:release' },
+        triggers: [{ provider: 'schedule', event: 'cron_fired', schedule: { cron: '30 8 4 5 *' } }],
+      });
+      expect(status).toBe(201);
+    }
+    let fired = 0;
+    for (const second of ['00', '01', '02']) fired += await fireAt(`2027-05-04T08:30:${second}Z`);
+    expect(fired).toBe(count);
+    expect(
+      await server.dataSource.query('SELECT outcome, count(*)::integer FROM cron_ticks GROUP BY outcome'),
+    ).toEqual([{ outcome: 'fired', count }]);
+  }, 60_000);
+
   it('needs no prompt, and its runs get the instructions as they are at that moment', async () => {
     const { id } = await create(server, { prompt: '', agent_config: { skill_spec: 'acme/shop:release' } });
     await fireAt('2027-05-04T09:00:00Z');

@@ -232,9 +232,9 @@ describe('a schedule', () => {
   it('keeps the tick that it waits for through a replacement with the same expression', async () => {
     const { id } = await create();
     const interval = await create({ cron_schedule: '@every 90m' });
-    clock.set('2027-05-04T09:00:00.500Z');
+    clock.set('2027-05-04T08:59:59.500Z');
     for (const [each, cron_schedule] of [
-      [id, '0 9 * * *'],
+      [id, ' 0  9 * * * '],
       [interval.id, '@every 90m'],
     ]) {
       await call('PUT', `/${each ?? ''}`, { ...NIGHTLY, cron_schedule, name: 'Renamed', enabled: true });
@@ -297,12 +297,38 @@ describe('pause and resume', () => {
     expect(await history(id)).toEqual(['09:00 fired']);
   });
 
-  it('do not lose a tick that has come', async () => {
+  const replace = (id: string, changes: object) =>
+    call('PUT', `/${id}`, { ...NIGHTLY, enabled: true, ...changes });
+
+  it.each<[string, (id: string) => Promise<unknown>]>([
+    ['a resumption', (id) => call('POST', `/${id}/resume`)],
+    ['a pause', (id) => call('POST', `/${id}/pause`)],
+    [
+      'a pause and a resumption',
+      async (id) => {
+        await call('POST', `/${id}/pause`);
+        await call('POST', `/${id}/resume`);
+      },
+    ],
+    ['a replacement by the same', (id) => replace(id, {})],
+    ['another expression', (id) => replace(id, { cron_schedule: '0 11 * * *' })],
+    ['another time zone', (id) => replace(id, { timezone: 'Asia/Tokyo' })],
+    ['a replacement that pauses', (id) => replace(id, { enabled: false })],
+  ])('do not lose a tick that has come before %s', async (_, change) => {
     const { id } = await create();
     clock.set('2027-05-04T09:00:00.300Z');
-    await call('POST', `/${id}/resume`);
+    await change(id);
     await fireAt('2027-05-04T09:00:00.500Z');
     expect(await history(id)).toEqual(['09:00 fired']);
+    expect(await runsOf(id)).toHaveLength(1);
+  });
+
+  it('decide what has come while no scheduler was there', async () => {
+    const { id } = await create({ cron_schedule: '0 * * * *' });
+    clock.set('2027-05-04T11:30:00Z');
+    await call('POST', `/${id}/pause`);
+    await call('POST', `/${id}/resume`);
+    expect(await history(id)).toEqual(['09:00 missed', '10:00 missed', '11:00 fired']);
   });
 
   it('make it paused from the start', async () => {
@@ -454,6 +480,28 @@ describe('firing', () => {
     expect((await read(id)).history.next_run).toBe('2027-05-04T09:00:00.000Z');
     await fireAt('2027-05-04T09:00:00Z');
     expect(await runsOf(id)).toHaveLength(2);
+  });
+
+  it('tells nothing of the time that a clock was ahead of, once it is put back', async () => {
+    const { id } = await create({ cron_schedule: '* * * * *' });
+    await fireAt('2027-05-04T08:01:00Z');
+    await fireAt('2027-05-05T08:01:30Z');
+    for (const minute of ['02', '03', '04']) await fireAt(`2027-05-04T08:${minute}:10Z`);
+    // What was fired there has its run.
+    expect((await fires(id)).fires.map(({ scheduled_at }) => scheduled_at)).toEqual([
+      '2027-05-05T08:01:00.000Z',
+      '2027-05-04T08:04:00.000Z',
+      '2027-05-04T08:03:00.000Z',
+    ]);
+  });
+
+  it('counts an interval that was set with the clock ahead from when it is put back', async () => {
+    clock.set('2028-05-04T08:00:00Z');
+    const { id } = await create({ cron_schedule: '@every 90m' });
+    await fireAt('2027-05-04T08:00:00Z');
+    expect((await read(id)).history.next_run).toBe('2027-05-04T09:30:00.000Z');
+    await fireAt('2027-05-04T09:30:00Z');
+    expect((await read(id)).history.next_run).toBe('2027-05-04T11:00:00.000Z');
   });
 
   it('fires after all what it had recorded as missed while the clock was ahead', async () => {

@@ -21,7 +21,8 @@ const TIMEZONE = 'UTC';
 /** A tick that the service slept through is not fired later: nobody waits for it any more. */
 const CATCH_UP_MINUTES = 0;
 
-/** Skills that are read for one round of firing. */
+/** Triggers that are looked at in one round for skills that they need; and skills that are read for it. */
+const MAX_DUE = 1_000;
 const MAX_SKILLS = 200;
 const SKILL_PATIENCE_MS = SECOND;
 
@@ -81,8 +82,9 @@ export class AutomationSchedules implements OnModuleInit {
   }
 
   /** Repositories are read before the transaction; whoever needs a slow one is fired in a later round. */
-  async prepare(): Promise<PlanTicks> {
-    const wanted = await this.automations.scheduledWithSkill(this.database, MAX_SKILLS);
+  async prepare(now: Date): Promise<PlanTicks> {
+    const due = await this.triggers.due(this.database, AUTOMATION_KIND, now, MAX_DUE);
+    const wanted = await this.automations.scheduledWithSkill(this.database, due, MAX_SKILLS);
     const skills = new Map<string, SkillResolution>();
     const reading = Promise.all(
       wanted.map(async ({ uid, teamUid, lastEditorUid, config }) => {
@@ -94,7 +96,7 @@ export class AutomationSchedules implements OnModuleInit {
     await Promise.race([reading, delay(SKILL_PATIENCE_MS, undefined, { ref: false })]);
     // What fails later fails again, and is reported, in the round that waits for it.
     reading.catch(() => undefined);
-    return (tx, due) => this.plan(tx, due, new Map(skills));
+    return (tx, ticks) => this.plan(tx, ticks, new Map(skills));
   }
 
   private async plan(

@@ -141,12 +141,20 @@ export class AutomationRepository {
     return database.query<LaunchableAutomation>(`${LAUNCHABLE} WHERE a.uid = ANY ($1::uuid[])`, [uids]);
   }
 
-  /** Enabled automations that a cron expression starts, and whose runs carry out a skill. */
-  scheduledWithSkill(database: Queryable, limit: number): Promise<LaunchableAutomation[]> {
+  /** The automations of these cron triggers whose runs carry out a skill, in the order of the triggers. */
+  scheduledWithSkill(
+    database: Queryable,
+    triggerIds: string[],
+    limit: number,
+  ): Promise<LaunchableAutomation[]> {
     return database.query<LaunchableAutomation>(
-      `${LAUNCHABLE} WHERE a.enabled AND a.config ? 'skill_spec'
-          AND EXISTS (SELECT FROM automation_schedules s WHERE s.automation_uid = a.uid) LIMIT $1`,
-      [limit],
+      `${LAUNCHABLE} JOIN (
+           SELECT s.automation_uid, min(t.place) AS place
+             FROM automation_schedules s JOIN unnest($1::uuid[]) WITH ORDINALITY AS t (id, place) ON t.id = s.trigger_id
+            GROUP BY s.automation_uid
+         ) due ON due.automation_uid = a.uid
+        WHERE a.config ? 'skill_spec' ORDER BY due.place LIMIT $2`,
+      [triggerIds, limit],
     );
   }
 

@@ -299,7 +299,7 @@ export class DeleteScheduleResponse {
 
 export const toSettings = (request: CreateScheduleRequest | ReplaceScheduleRequest): ScheduleSettings => ({
   name: request.name,
-  cron: request.cron_schedule.trim(),
+  cron: request.cron_schedule.trim().replace(/\s+/g, ' '),
   timezone: request.timezone ?? 'UTC',
   catchUpMinutes: request.catch_up_window_minutes ?? DEFAULT_CATCH_UP_MINUTES,
   enabled: request.enabled ?? true,

@@ -195,7 +195,7 @@ export class SchedulesController {
   }
 
   private async switch(caller: AccountCaller, id: string, enabled: boolean): Promise<ScheduleResponse> {
-    const schedule = await this.transactor.run((tx) => this.switchSchedule.execute(tx, caller, id, enabled));
+    const schedule = await this.switchSchedule.execute(caller, id, enabled);
     if (schedule === undefined) throw noSuchSchedule();
     return this.responses.one(caller, schedule);
   }

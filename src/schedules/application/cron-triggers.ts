@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Queryable, Tx } from '../../kernel/persistence/database.js';
 import { SharedClock } from '../../kernel/persistence/shared-clock.js';
 import type { NewRun } from '../../runs/index.js';
-import { nextTicks } from '../domain/due-ticks.js';
+import { nextTicks, ticksBetween } from '../domain/due-ticks.js';
 import { parseRecurrence, type Recurrence, type RecurrenceRule } from '../domain/recurrence.js';
 import type { Tick } from '../domain/tick.js';
 import type { TriggerSettings } from '../domain/trigger.js';
@@ -78,9 +78,14 @@ export class CronTriggers {
     return parsed.recurrence.next(epoch) === undefined ? NEVER : undefined;
   }
 
+  /** Triggers of a kind that are due, the longest due first. */
+  due(database: Queryable, kind: string, now: Date, limit: number): Promise<string[]> {
+    return this.triggers.due(database, kind, now, limit);
+  }
+
   /**
    * Makes or changes the trigger. It waits for the next tick from now on; one that was enabled and keeps its rule goes on waiting for
-   * the tick that it waits for.
+   * the tick that it waits for. Ticks of another rule that have come and were not fired by now are recorded as missed.
    *
    * @throws Error for a rule that {@link check} refuses
    */
@@ -93,6 +98,14 @@ export class CronTriggers {
       const { anchor, nextTickAt, reckonedAt } = current;
       await this.triggers.put(tx, { ...request, anchor, nextTickAt, reckonedAt });
       return;
+    }
+    if (current?.enabled === true && current.nextTickAt !== null) {
+      const tooLate = ticksBetween(recurrenceOf(current), current.nextTickAt, now);
+      await this.triggers.record(
+        tx,
+        tooLate.map((tickAt) => ({ triggerId: request.id, tickAt, outcome: 'missed', reason: CHANGED })),
+        now,
+      );
     }
     // `@every` goes on counting from where it began.
     const trigger = { ...request, anchor: isSameRule ? current.anchor : now };
@@ -116,6 +129,8 @@ export class CronTriggers {
     return [nextTickAt, ...nextTicks(recurrenceOf(rule), nextTickAt, count - 1)];
   }
 }
+
+const CHANGED = 'It was paused or changed before the scheduler came to this tick';
 
 const NEVER: InvalidRule = {
   outcome: 'invalid',

@@ -82,6 +82,16 @@ export class FireTriggers {
     }
   }
 
+  /**
+   * Fires what has come of one trigger, in whatever process: before it is paused or changed, so that a tick which came while it was
+   * active is not lost.
+   */
+  async fireOne(id: string): Promise<void> {
+    const now = await this.clock.now(this.database);
+    const kind = this.kinds.registered.get((await this.triggers.dueKind(this.database, id, now)) ?? '');
+    if (kind !== undefined) await this.fireAlone(id, new Map([[kind.name, await kind.prepare(now)]]));
+  }
+
   private async fireBatch(round: Round): Promise<{ claimed: number; dealtWith: number }> {
     let claimed: DueTrigger[] = [];
     try {
@@ -198,8 +208,14 @@ export class FireTriggers {
       const count = await this.transactor.run(async (tx) => {
         const now = await this.clock.now(tx);
         const claimed = await this.triggers.claimAhead(tx, now, BATCH);
+        await this.triggers.forgetFuture(
+          tx,
+          claimed.map(({ id }) => id),
+          now,
+        );
         const advances = claimed.map((trigger) => {
-          const parsed = parseRecurrence(trigger);
+          const anchor = trigger.anchor < now ? trigger.anchor : now;
+          const parsed = parseRecurrence({ ...trigger, anchor });
           const next = parsed.outcome === 'parsed' ? parsed.recurrence.next(now) : undefined;
           return { id: trigger.id, nextTickAt: next, lastTry: undefined };
         });

@@ -5,6 +5,7 @@ import { Transactor } from '../../kernel/persistence/transactor.js';
 import type { Schedule, ScheduleSettings } from '../domain/schedule.js';
 import { ScheduleRepository } from '../persistence/schedule.repository.js';
 import { CronTriggers, type InvalidRule } from './cron-triggers.js';
+import { FireTriggers } from './fire-triggers.js';
 import { JudgeSchedule } from './judge-schedule.js';
 import { ownerOf } from './schedule-order.js';
 import { SCHEDULE_KIND } from './scheduled-runs.js';
@@ -13,7 +14,8 @@ export type ReplaceScheduleOutcome =
   { outcome: 'replaced'; schedule: Schedule } | InvalidRule | { outcome: 'not_found' };
 
 /**
- * Sets a schedule anew. One that goes on by the same expression keeps the tick that it waits for; another expression counts from now.
+ * Sets a schedule anew. One that goes on by the same expression keeps the tick that it waits for; another expression counts from now. What has
+ * come before is fired as the schedule was.
  * Its runs go on being created by whoever made it, so that person, too, must have the right to what it names.
  */
 @Injectable()
@@ -22,6 +24,7 @@ export class ReplaceSchedule {
     private readonly judge: JudgeSchedule,
     private readonly schedules: ScheduleRepository,
     private readonly triggers: CronTriggers,
+    private readonly fireTriggers: FireTriggers,
     private readonly transactor: Transactor,
     private readonly database: Database,
   ) {}
@@ -42,6 +45,7 @@ export class ReplaceSchedule {
       ownerOf(stored),
       { ...settings, agentConfig: settings.agentConfig ?? stored.agentConfig },
     );
+    await this.fireTriggers.fireOne(id);
     return this.transactor.run(async (tx): Promise<ReplaceScheduleOutcome> => {
       const locked = await this.schedules.lock(tx, caller, id);
       if (locked === undefined) return { outcome: 'not_found' };

@@ -258,6 +258,10 @@ describe('what is refused', () => {
     },
   );
 
+  it('is too long', () => {
+    expect(complaintAbout(`${'0,'.repeat(250)}0 0 * * *`)).toBe('cron: must have at most 500 characters');
+  });
+
   it.each(['@reboot', '@never', '@'])('%s is no descriptor', (cron) => {
     expect(complaintAbout(cron)).toMatch(/^cron: must be one of @yearly/);
   });

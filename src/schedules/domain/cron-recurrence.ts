@@ -30,10 +30,13 @@ export function parseCron(expression: string, timezone: string): Recurrence | { 
     return { message: `must be one of ${Object.keys(DESCRIPTORS).join(', ')}, or @every with a duration` };
   }
   const fields = (DESCRIPTORS[expression.toLowerCase()] ?? expression).split(/\s+/);
-  if (fields.length !== FIELDS.length || expression.length > MAX_CHARACTERS) {
+  if (fields.length !== FIELDS.length) {
     return {
       message: `must have five fields, ${FIELDS.join(', ')}, not ${String(fields.length)}: there is none for seconds or years`,
     };
+  }
+  if (expression.length > MAX_CHARACTERS) {
+    return { message: `must have at most ${String(MAX_CHARACTERS)} characters` };
   }
   const plain = fields.map((field, index) => (field === '?' && (index === 2 || index === 4) ? '*' : field));
   for (const [index, name] of FIELDS.entries()) {

@@ -37,8 +37,8 @@ export function dueTicks(recurrence: Recurrence, since: Date, now: Date, catchUp
   };
 }
 
-/** The last {@link KEPT_TICKS} of them, from the latest back: after a long time there may be very many. */
-function ticksBetween(recurrence: Recurrence, since: Date, now: Date): Date[] {
+/** The ticks from one that is due on, the last {@link KEPT_TICKS} of them, from the latest back: after a long time there may be very many. */
+export function ticksBetween(recurrence: Recurrence, since: Date, now: Date): Date[] {
   const ticks: Date[] = [];
   let tick = recurrence.latest(now);
   while (tick !== undefined && tick >= since && ticks.length < KEPT_TICKS) {

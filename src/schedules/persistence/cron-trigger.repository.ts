@@ -79,6 +79,24 @@ export class CronTriggerRepository {
     return rows[0] ?? { dueKinds: [], clockWasPutBack: false };
   }
 
+  /** Triggers of a kind that are due, the longest due first. */
+  async due(database: Queryable, kind: string, now: Date, limit: number): Promise<string[]> {
+    const rows = await database.query<{ id: string }>(
+      'SELECT id FROM cron_triggers WHERE next_tick_at <= $1 AND kind = $2 ORDER BY next_tick_at LIMIT $3',
+      [now, kind, limit],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** The kind of a trigger that is due; undefined when it is not. */
+  async dueKind(database: Queryable, id: string, now: Date): Promise<string | undefined> {
+    const rows = await database.query<{ kind: string }>(
+      'SELECT kind FROM cron_triggers WHERE id = $1 AND next_tick_at <= $2',
+      [id, now],
+    );
+    return rows[0]?.kind;
+  }
+
   /** How long the longest due trigger has been waiting, in seconds; 0 = none is due. */
   async lag(database: Queryable, now: Date): Promise<number> {
     const rows = await database.query<{ lag: number }>(
@@ -114,6 +132,18 @@ export class CronTriggerRepository {
         WHERE ${RECKONED_AHEAD} LIMIT $2 FOR UPDATE SKIP LOCKED`,
       [now, limit],
     );
+  }
+
+  /** Forgets of these triggers what a clock that was ahead made of them: ticks that were missed before they come, and intervals counted from later. */
+  async forgetFuture(tx: Tx, ids: string[], now: Date): Promise<void> {
+    await tx.query(
+      `DELETE FROM cron_ticks WHERE trigger_id = ANY ($1::uuid[]) AND tick_at > $2 AND outcome = 'missed'`,
+      [ids, now],
+    );
+    await tx.query('UPDATE cron_triggers SET anchor_at = $2 WHERE id = ANY ($1::uuid[]) AND anchor_at > $2', [
+      ids,
+      now,
+    ]);
   }
 
   /**
