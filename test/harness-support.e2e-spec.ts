@@ -485,7 +485,9 @@ describe('the self-hosted workers that are connected', () => {
         last_seen_at: expect.any(String),
       },
     ]);
-    expect(await connected(replica)).toEqual(seen);
+    // Pings go on.
+    const lasting = seen.map(({ last_seen_at: _, ...rest }) => rest);
+    expect(await connected(replica)).toMatchObject(lasting);
     for (const { connected_at, last_seen_at } of seen)
       expect(Date.parse(last_seen_at)).toBeGreaterThanOrEqual(Date.parse(connected_at));
     for (const connection of connections) await connection.close();
@@ -498,6 +500,30 @@ describe('the self-hosted workers that are connected', () => {
     // The worker of the operator's key, connected since the beginning, is of the hosted pool.
     expect(await connected(server, other.headers)).toEqual([]);
     expect((await connected(server)).map((each) => each.worker_host)).toEqual(['secret']);
+    await connection.close();
+    await expectNone();
+  });
+
+  it('are there again when they were given up while nobody could say that they are there', async () => {
+    const connection = await SimulatedWorker.connect(server, { workerId: 'given-up', key: member.key });
+    const before = await connected(server);
+    expect(before).toHaveLength(1);
+    await server.dataSource.query(`DELETE FROM worker_connections WHERE worker_id = 'given-up'`);
+    await connection.untilHandled();
+    expect(await connected(server)).toMatchObject([
+      { worker_host: 'given-up', connected_at: before[0]?.connected_at },
+    ]);
+    await connection.close();
+    await expectNone();
+  });
+
+  it('may connect with the key of an agent of the team', async () => {
+    const agent = await server.call('POST', '/v1/agent/identities', { name: 'Farmer' }, member.headers);
+    const { uid } = agent.body as { uid: string };
+    const key = await server.call('POST', '/v1/api-keys', { name: 'farm', agent_uid: uid }, member.headers);
+    const { key: raw } = key.body as { key: string };
+    const connection = await SimulatedWorker.connect(server, { workerId: 'agents-own', key: raw });
+    expect((await connected(server)).map((each) => each.worker_host)).toEqual(['agents-own']);
     await connection.close();
     await expectNone();
   });

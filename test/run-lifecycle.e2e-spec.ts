@@ -136,6 +136,10 @@ describe('a run', () => {
       prompt: 'Do it',
       system_prompt: 'Be brief.',
     });
+    const skill = { name: 'release', content: 'Tag it.' };
+    expect(
+      (await runner.call('POST', 'harness-support/resolve-prompt', { skill, attachments_dir: '/a' })).body,
+    ).toEqual({ prompt: 'Do it', system_prompt: 'Tag it.' });
     const event = {
       event_uuid: randomUUID(),
       event_name: 'agent_started',
@@ -225,6 +229,17 @@ describe('a run', () => {
     expect(await untilEnded(runId)).toMatchObject({
       state,
       status_message: { message: 'Failed to execute task: \ufffd\ufffd', error_code: errorCode },
+    });
+  });
+
+  it('that the worker fails with fields that are null is over all the same', async () => {
+    const { runId, worker, assignment } = await startRun();
+    const { task_id, execution_id } = assignment;
+    const nothing = { message: null, failure_reason: null, exit_code: null, task_state: null };
+    worker.sendText(JSON.stringify({ type: 'task_failed', data: { task_id, execution_id, ...nothing } }));
+    expect(await untilEnded(runId)).toMatchObject({
+      state: 'ERROR',
+      status_message: { error_code: 'resource_unavailable' },
     });
   });
 

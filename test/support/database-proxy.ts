@@ -11,6 +11,8 @@ export type CommitFate =
 export class DatabaseProxy {
   private readonly server = createServer((client) => this.join(client));
   private fate: CommitFate | undefined;
+  private readonly clients = new Set<Socket>();
+  private isAway = false;
   /** Commits whose connection was cut. */
   cuts = 0;
 
@@ -32,11 +34,27 @@ export class DatabaseProxy {
     this.fate = fate;
   }
 
+  /** The server is away: what is connected is cut off, and nothing else gets through. */
+  interrupt(): void {
+    this.isAway = true;
+    for (const client of this.clients) client.destroy();
+  }
+
+  resume(): void {
+    this.isAway = false;
+  }
+
   close(): Promise<void> {
     return new Promise((resolve) => this.server.close(() => resolve()));
   }
 
   private join(client: Socket): void {
+    if (this.isAway) {
+      client.destroy();
+      return;
+    }
+    this.clients.add(client);
+    client.once('close', () => this.clients.delete(client));
     const server = connect(Number(this.target.port), this.target.hostname);
     let holdsAnswer = false;
     const cut = (): void => {

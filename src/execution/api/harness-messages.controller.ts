@@ -14,8 +14,8 @@ import { HandOverMessages } from '../application/hand-over-messages.js';
 import { ExecutionHeaderGuard } from './execution-header.guard.js';
 import {
   DeliveredMessagesDto,
-  EmptyRequestDto,
   ResolvedPromptDto,
+  ResolvePromptRequestDto,
   toWaitingMessages,
   WaitingMessagesDto,
 } from './harness-support.dto.js';
@@ -46,9 +46,9 @@ export class HarnessMessagesController {
   @ApiOkResponse({ type: ResolvedPromptDto })
   resolvePrompt(
     @CurrentExecution() execution: RunCaller,
-    @Body() _request: EmptyRequestDto,
+    @Body() request: ResolvePromptRequestDto,
   ): Promise<ResolvedPromptDto> {
-    return this.transactor.run((tx) => this.messages.resolvePrompt(tx, execution));
+    return this.transactor.run((tx) => this.messages.resolvePrompt(tx, execution, request));
   }
 
   @Get('messages')

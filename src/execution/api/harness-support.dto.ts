@@ -30,6 +30,7 @@ import {
   type FinishTaskRequest,
   type ReportShutdownRequest,
   type ResolvedPrompt,
+  type ResolvePromptRequest,
   type SetUpFailureRequest,
   TRANSCRIPT_FORMATS,
   type TranscriptFormat,
@@ -204,6 +205,50 @@ export class ExecutionViewDto implements ExecutionView {
 @TolerateUnknownFields()
 export class EmptyRequestDto {}
 
+/** A skill that the agent has read itself. */
+@TolerateUnknownFields()
+export class ReadSkillDto {
+  /**
+   * Its name.
+   * @example "release"
+   */
+  @IsString()
+  name: string;
+
+  /**
+   * Its instructions, which stand in place of those of the run's own.
+   * @example "Tag the commit, then publish."
+   */
+  @IsString()
+  content: string;
+
+  /**
+   * Where it was read.
+   * @example ".agents/skills/release/SKILL.md"
+   */
+  @IsOptional()
+  @IsString()
+  path?: string;
+}
+
+/** What an agent says of itself when it asks for its prompt. */
+@TolerateUnknownFields()
+export class ResolvePromptRequestDto implements ResolvePromptRequest {
+  /** A skill that it has read itself. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => ReadSkillDto)
+  skill?: ReadSkillDto;
+
+  /**
+   * Where it has put the run's files.
+   * @example "/workspace/attachments"
+   */
+  @IsOptional()
+  @IsString()
+  attachments_dir?: string;
+}
+
 /** The texts for the agent. */
 export class ResolvedPromptDto implements ResolvedPrompt {
   /**
@@ -223,6 +268,12 @@ export class ResolvedPromptDto implements ResolvedPrompt {
    * @example "Go on where you stopped."
    */
   resumption_prompt?: string;
+
+  /**
+   * What else the agent should know: with `attachments_dir`, which files it was given.
+   * @example "The files that you were given are in /workspace/attachments: trace.log"
+   */
+  context?: string;
 }
 
 /** A message that waits for the agent. */

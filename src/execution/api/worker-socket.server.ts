@@ -9,7 +9,13 @@ import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { AppConfig } from '../../config/app-config.js';
-import { Authenticate, bearerToken, type Caller, hasPermission } from '../../identities/index.js';
+import {
+  type AccountCaller,
+  Authenticate,
+  bearerToken,
+  type Caller,
+  hasPermission,
+} from '../../identities/index.js';
 import { ERROR_CATALOGUE } from '../../kernel/errors/error-catalogue.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import { problemHeaders, toProblemBody } from '../../kernel/http/problem-response.js';
@@ -100,7 +106,7 @@ function describeWorker(
   workerId: string,
   request: IncomingMessage,
 ): { workerId: string; pool: WorkerPool; slots: number | undefined } {
-  if (caller.kind !== 'user' || !hasPermission(caller, 'workers:connect')) {
+  if (caller.kind === 'run' || !hasPermission(caller, 'workers:connect')) {
     throw new Problem('not_authorized', { detail: 'This key may not connect workers' });
   }
   if (!WORKER_ID.test(workerId) || workerId.startsWith(RESERVED_WORKER_ID)) {
@@ -120,8 +126,8 @@ function describeWorker(
 }
 
 /** An operator's workers serve everybody's hosted runs; anybody else's serve their team's runs for them alone. */
-function poolOf(caller: Extract<Caller, { kind: 'user' }>, workerHost: string): WorkerPool {
-  if (caller.operator) return { kind: 'hosted' };
+function poolOf(caller: AccountCaller, workerHost: string): WorkerPool {
+  if (caller.kind === 'user' && caller.operator) return { kind: 'hosted' };
   if (caller.team === undefined) {
     throw new Problem('not_authorized', { detail: 'Name the team that the worker serves in X-Team-Uid' });
   }

@@ -16,25 +16,29 @@ import { WorkerConnections } from './worker-connections.js';
 
 /** Whatever its process wrote last may be in a worker's message. */
 const text = z.string().transform(toStorableText);
-const reference = { task_id: z.string(), execution_id: z.string().optional() };
+/** Null counts as left out. */
+const optional = <Schema extends z.ZodType>(schema: Schema) =>
+  schema.nullish().transform((value) => value ?? undefined);
+const orNothing = optional(text).transform((value) => value ?? '');
+const reference = { task_id: z.string(), execution_id: optional(z.string()) };
 const messageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('task_claimed'), data: z.object(reference) }),
   z.object({
     type: z.literal('task_rejected'),
-    data: z.object({ ...reference, reason: text.default('') }),
+    data: z.object({ ...reference, reason: orNothing }),
   }),
   z.object({
     type: z.literal('task_completed'),
-    data: z.object({ ...reference, message: text.default(''), task_state: z.string().optional() }),
+    data: z.object({ ...reference, message: orNothing, task_state: optional(z.string()) }),
   }),
   z.object({
     type: z.literal('task_failed'),
     data: z.object({
       ...reference,
-      message: text.default(''),
-      task_state: z.string().optional(),
-      failure_reason: text.optional(),
-      exit_code: z.number().optional(),
+      message: orNothing,
+      task_state: optional(z.string()),
+      failure_reason: optional(text),
+      exit_code: optional(z.number()),
     }),
   }),
 ]);

@@ -12,7 +12,7 @@ import {
   RunLifecycle,
   WaitingRuns,
 } from '../../runs/index.js';
-import { WorkerConnectionRepository } from '../persistence/worker-connection.repository.js';
+import { SILENCE_SECONDS, WorkerConnectionRepository } from '../persistence/worker-connection.repository.js';
 
 const SWEEP_MS = 1000;
 /** How long a worker may take to confirm a stop. */
@@ -33,6 +33,8 @@ export class SweepExecutions {
   private readonly logger = new Logger(SweepExecutions.name);
   /** Since when this process could have heard of agents. While it or the database was down, nobody could report. */
   private listeningSince = Date.now();
+  /** The end of the last time that this process could not reach the database. */
+  private outageEndedAt = 0;
 
   constructor(
     private readonly executions: ExecutionQueries,
@@ -53,7 +55,7 @@ export class SweepExecutions {
         try {
           await this.sweep();
         } catch (error) {
-          if (isDatabaseUnavailable(error)) this.listeningSince = Date.now();
+          if (isDatabaseUnavailable(error)) this.listeningSince = this.outageEndedAt = Date.now();
           throw error;
         }
       },
@@ -70,13 +72,19 @@ export class SweepExecutions {
   }
 
   private async requeueUnclaimed(): Promise<void> {
-    for (const connectionId of await this.connections.deleteSilent()) {
+    for (const connectionId of await this.silentConnections()) {
       const unclaimed = await this.executions.unclaimedOfConnection(connectionId);
       await this.each(unclaimed, (tx, execution) => this.lifecycle.requeue(tx, execution, 'worker_lost'));
     }
     await this.each(await this.executions.overdueClaims(), (tx, execution) =>
       this.lifecycle.requeue(tx, execution, 'claim_deadline'),
     );
+  }
+
+  /** None after an outage, until each has had the time to say that it is there. */
+  private async silentConnections(): Promise<string[]> {
+    if (Date.now() - this.outageEndedAt < SILENCE_SECONDS * 1000) return [];
+    return this.connections.deleteSilent();
   }
 
   private async expireLeases(): Promise<void> {

@@ -6,6 +6,8 @@ import type { ServerMessage } from '../protocol/worker-messages.js';
 /** A worker's open websocket on this replica. */
 export class WorkerConnection {
   readonly capacity: WorkerCapacity;
+  /** By the database's clock. */
+  connectedAt: Date | undefined;
 
   constructor(
     readonly id: string,

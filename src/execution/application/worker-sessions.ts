@@ -11,6 +11,8 @@ import { WorkerConnection } from './worker-connection.js';
 import { WorkerConnections } from './worker-connections.js';
 
 const SILENCE_MS = SILENCE_SECONDS * 1000;
+/** Messages are a sign of life like pings; the database is told of them no more often than this. */
+const TOUCH_MS = 20_000;
 /** How long a worker may take to say good-bye too. */
 const GOODBYE_MS = 1000;
 
@@ -37,7 +39,13 @@ export class WorkerSessions {
     const fields = { worker_id: connection.workerId, connection_id: connection.id };
     // What happens on a connection happens in its order: a claim is handled before the completion that follows it.
     let queue = this.inOrder(Promise.resolve(), fields, async () => {
-      await this.repository.insert(connection);
+      try {
+        connection.connectedAt = await this.repository.touch(connection);
+      } catch (error) {
+        // It would get no work. Workers come again.
+        socket.close(1013, 'try again later');
+        throw error;
+      }
       this.connections.add(connection);
       this.logger.log(fields, 'worker connected');
       this.dispatcher.wake();
@@ -46,19 +54,25 @@ export class WorkerSessions {
     function terminate(): void {
       socket.terminate();
     }
-    function heard(): void {
+    let touchedAt = performance.now();
+    const heard = (): void => {
       clearTimeout(silence);
       silence = setTimeout(terminate, SILENCE_MS);
-    }
-    socket.on('ping', () => {
-      heard();
+    };
+    const touch = (): void => {
+      touchedAt = performance.now();
       queue = this.inOrder(queue, fields, async () => {
-        await this.repository.touch(connection.id);
+        await this.repository.touch(connection);
         await this.lifecycle.renewLeasesOfConnection(connection.id);
       });
+    };
+    socket.on('ping', () => {
+      heard();
+      touch();
     });
     socket.on('message', (data: RawData) => {
       heard();
+      if (performance.now() - touchedAt > TOUCH_MS) touch();
       queue = this.inOrder(queue, fields, () => this.messages.execute(connection, textOf(data)));
     });
     socket.on('error', (error) => {

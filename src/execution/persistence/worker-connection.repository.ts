@@ -14,19 +14,29 @@ const MAX_WORKERS = 1_000;
 export class WorkerConnectionRepository {
   constructor(private readonly database: Database) {}
 
-  async insert(connection: { id: string; workerId: string; pool: WorkerPool }): Promise<void> {
-    await this.database.query(
-      `INSERT INTO worker_connections (id, worker_id, team_uid) VALUES ($1, $2, $3)`,
+  /**
+   * The connection is there now. One that was given up, since nobody could say so for a while, is there again.
+   *
+   * @param connection.connectedAt what the first call has returned
+   * @returns since when it is there
+   */
+  async touch(connection: {
+    id: string;
+    workerId: string;
+    pool: WorkerPool;
+    connectedAt: Date | undefined;
+  }): Promise<Date | undefined> {
+    const rows = await this.database.query<{ connected_at: Date }>(
+      `INSERT INTO worker_connections (id, worker_id, team_uid, connected_at) VALUES ($1, $2, $3, coalesce($4, now()))
+       ON CONFLICT (id) DO UPDATE SET last_seen_at = now() RETURNING connected_at`,
       [
         connection.id,
         connection.workerId,
         connection.pool.kind === 'hosted' ? null : connection.pool.teamUid,
+        connection.connectedAt ?? null,
       ],
     );
-  }
-
-  async touch(id: string): Promise<void> {
-    await this.database.query(`UPDATE worker_connections SET last_seen_at = now() WHERE id = $1`, [id]);
+    return rows[0]?.connected_at;
   }
 
   async delete(id: string): Promise<void> {

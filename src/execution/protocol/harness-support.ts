@@ -48,6 +48,14 @@ export interface ExecutionView {
   stall_minutes: number;
 }
 
+/** What an agent may say of itself when it asks for its prompt. */
+export interface ResolvePromptRequest {
+  /** A skill that it has read itself. */
+  skill?: { name: string; content: string; path?: string };
+  /** Where it has put the run's files. */
+  attachments_dir?: string;
+}
+
 /** `POST harness-support/resolve-prompt`: the texts for the agent, sent as resumption, context and prompt, a blank line between. */
 export interface ResolvedPrompt {
   prompt: string;

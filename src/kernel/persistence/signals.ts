@@ -102,12 +102,19 @@ export class Signals implements OnModuleInit, OnApplicationShutdown {
     client.on('error', (error) => {
       this.logger.warn({ err: error }, 'the connection that listens for signals was lost');
     });
-    client.on('end', () => {
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${CHANNEL}`);
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      throw error;
+    }
+    // Not before: a connection that could not be made ends as well, and whoever made it tries again already.
+    client.once('end', () => {
       if (!this.stopped) this.listening = this.reconnect();
     });
-    await client.connect();
-    await client.query(`LISTEN ${CHANNEL}`);
     this.client = client;
+    if (this.stopped) await client.end();
   }
 
   private async reconnect(): Promise<void> {
