@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { createHash, createHmac } from 'node:crypto';
-import { appendFile, cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ServiceProcess } from './support/service-process.js';
 import { ADMIN_KEY, call, eventually } from './support/test-app.js';
@@ -62,9 +62,48 @@ describe('millwright validate', () => {
     ]);
   });
 
+  it('reads scorers, too', async () => {
+    const copy = await copyOf('sentry-alert');
+    await mkdir(join(copy, 'scorers/cause'), { recursive: true });
+    await writeFile(join(copy, 'scorers/cause/scorer.md'), '---\nagents: []\n---\n');
+    const { code, stderr } = await millwright('validate', copy);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^scorers\/cause\/scorer\.md:2: agents: /m)]);
+  });
+
   it('says which directory cannot be read', async () => {
     const { code, stderr } = await millwright('validate', join(directory, 'nowhere'));
     expect([code, stderr]).toEqual([2, expect.stringContaining('ENOENT')]);
+  });
+});
+
+describe('millwright apply', () => {
+  it('sends every file that the export has: they change nothing', async () => {
+    const { body: factory } = await service.call('POST', '/v1/factories', { name: 'every kind' });
+    const path = `/v1/factories/${(factory as { uid: string }).uid}/definition`;
+    await service.call('POST', '/v1/secrets', { name: 'ALERTS', value: 'a-bearer-token', team: true });
+    const made = await service.call('POST', path, {
+      files: {
+        'factory.yaml': 'name: every kind\n',
+        'webhooks/alerts.yaml': 'secretName: ALERTS\n',
+        'automations/triage/automation.md': 'Find out why.',
+        'agents/fixer/agent.md': 'You fix builds.',
+        'scorers/cause/scorer.md':
+          '---\nagents: [fixer]\nlabels: [{ value: good, score: 1 }, { value: bad, score: 0 }]\npassing_score: 1\n---\nDid it?',
+      },
+    });
+    expect((made.body as { plan: { kind: string }[] }).plan.map(({ kind }) => kind)).toEqual([
+      'agent',
+      'webhook',
+      'automation',
+      'scorer',
+    ]);
+    const copy = await mkdtemp(join(directory, 'exported-'));
+    const { files } = (await service.call('GET', path)).body as { files: Record<string, string> };
+    for (const [file, text] of Object.entries(files)) {
+      await mkdir(dirname(join(copy, file)), { recursive: true });
+      await writeFile(join(copy, file), text);
+    }
+    expect(await millwright('apply', copy)).toMatchObject({ code: 0, stdout: 'Nothing to change\n' });
   });
 });
 

@@ -1,13 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DEFINITION_FOLDERS, FACTORY_FILE } from '../automations/domain/parse-definition.js';
 import { UsageError } from './errors.js';
 
-/** The folders of a definition; what lies beside them, such as a README, is none of its files. */
-const FOLDERS = ['webhooks', 'automations', 'agents'];
-const FACTORY_FILE = 'factory.yaml';
-
 /**
- * Reads the files of a definition: `factory.yaml`, and everything below `webhooks`, `automations` and `agents`.
+ * Reads the files of a definition: `factory.yaml`, and everything below its folders. What lies beside them, such as a README, is none
+ * of its files.
  *
  * @returns text by path, with `/` between its parts
  * @throws UsageError when the directory or a file cannot be read
@@ -17,7 +15,7 @@ export async function readDefinitionDirectory(directory: string): Promise<Record
     const entries = await readdir(directory, { withFileTypes: true });
     const files = entries.some(({ name }) => name === FACTORY_FILE) ? [FACTORY_FILE] : [];
     for (const { name } of entries) {
-      if (FOLDERS.includes(name)) files.push(...(await filesBelow(directory, name)));
+      if (DEFINITION_FOLDERS.includes(name)) files.push(...(await filesBelow(directory, name)));
     }
     const texts = files.map(async (file) => [file, await readText(join(directory, file))] as const);
     return Object.fromEntries(await Promise.all(texts));

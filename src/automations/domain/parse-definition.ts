@@ -17,6 +17,8 @@ export type ParsedDefinition =
   { outcome: 'parsed'; definition: Definition } | { outcome: 'invalid'; errors: DefinitionError[] };
 
 export const FACTORY_FILE = 'factory.yaml';
+/** Where its other files are. */
+export const DEFINITION_FOLDERS = ['webhooks', 'automations', 'agents', 'scorers'];
 const WEBHOOK_FILE = /^webhooks\/([^/]+)\.yaml$/;
 const AUTOMATION_FILE = /^automations\/([^/]+)\/automation\.md$/;
 const AGENT_FILE = /^agents\/([^/]+)\/agent\.md$/;
