@@ -165,6 +165,30 @@ describe('a definition', () => {
       ],
     ],
     [
+      'a key that is lost on the way, in a filter',
+      'automations/a/automation.md',
+      '---\ntriggers:\n  - provider: webhook\n    event: received\n    filter:\n      webhook_ids: []\n      payload:\n        __proto__: [1]\n        a:\n          b: { constructor: [1] }\n---\n',
+      [
+        'automations/a/automation.md:8: triggers.0.filter.payload.__proto__: is a key that nothing may have',
+        'automations/a/automation.md:10: triggers.0.filter.payload.a.b.constructor: is a key that nothing may have',
+      ],
+    ],
+    [
+      'a key that is lost on the way, in a record',
+      'agents/a/agent.md',
+      '---\nmcp_servers:\n  a:\n    command: npx\n    env: { __proto__: x }\n  prototype: { command: npx }\n---\n',
+      [
+        'agents/a/agent.md:5: mcp_servers.a.env.__proto__: is a key that nothing may have',
+        'agents/a/agent.md:6: mcp_servers.prototype: is a key that nothing may have',
+      ],
+    ],
+    [
+      'a key that is lost on the way, at the top',
+      'factory.yaml',
+      'name: a\n__proto__: { mode: repository }\n',
+      ['factory.yaml:2: __proto__: is a key that nothing may have'],
+    ],
+    [
       'a name of a webhook in the place of its uid',
       'automations/a/automation.md',
       '---\ntriggers:\n  - provider: webhook\n    event: received\n    filter:\n      webhook_ids:\n        - github\n---\n',
@@ -236,6 +260,7 @@ describe('a definition', () => {
 
   it.each([
     ['nested without end', `a: ${'['.repeat(50_000)}`],
+    ['nested deeply', `a: ${'['.repeat(1000)}${']'.repeat(1000)}`],
     [
       'full of aliases',
       `a: &a [x, x, x, x, x, x, x, x, x]\n${'bcdefghij'

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { isStorableText } from '../../kernel/storable-text.js';
+import { isStorableText, REFUSED_KEYS } from '../../kernel/storable-text.js';
 import type { Definition, DefinitionError, Located } from './definition.js';
 import {
   agentFileSchema,
@@ -28,6 +28,8 @@ const MAX_FILES = 1000;
 const MAX_FILE_CHARACTERS = 256 * 1024;
 /** In one answer, and of one file: finding a line takes as long as the file. */
 const MAX_ERRORS = 100;
+/** Deeper than anything that a schema or a filter allows. */
+const MAX_DEPTH = 64;
 /** Names are file names: of webhooks and factories, too, where they are made by the API. */
 const NAME = /^(?![\s.])[^/\\\p{Cc}]{0,99}[^/\\\p{Cc}\s]$/u;
 
@@ -163,6 +165,12 @@ class DefinitionParser {
     }
     const { source } = parsed;
     const error = errorIn(file, source);
+    // Before the schema, whose records lose them without a word.
+    const keys = refusedKeys(source.value).slice(0, MAX_ERRORS);
+    if (keys.length > 0) {
+      this.errors.push(...keys.map((path) => error(path, 'is a key that nothing may have')));
+      return undefined;
+    }
     const checked = schema.safeParse(source.value ?? {});
     if (!checked.success) {
       const issues = checked.error.issues.slice(0, MAX_ERRORS);
@@ -171,6 +179,14 @@ class DefinitionParser {
     }
     return { file, value: { ...checked.data, ...rest }, error };
   }
+}
+
+function refusedKeys(value: unknown, path: FieldPath = []): FieldPath[] {
+  if (typeof value !== 'object' || value === null || path.length > MAX_DEPTH) return [];
+  if (Array.isArray(value)) return value.flatMap((item, index) => refusedKeys(item, [...path, index]));
+  return Object.entries(value).flatMap(([key, item]) =>
+    REFUSED_KEYS.includes(key) ? [[...path, key]] : refusedKeys(item, [...path, key]),
+  );
 }
 
 const errorIn =

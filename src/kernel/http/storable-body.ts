@@ -1,11 +1,8 @@
 import { type FieldError, Problem } from '../errors/problem.js';
-import { isStorableText, toStorableText } from '../storable-text.js';
+import { isStorableText, REFUSED_KEYS, toStorableText } from '../storable-text.js';
 
 /** Deeper than anything that a DTO describes; what is recursive behind this check would exhaust the stack. */
 const MAX_DEPTH = 64;
-
-/** Nest removes these keys from every body. Where keys are data, such as those of metadata, that would lose them without a word. */
-const STRIPPED = ['__proto__', 'constructor', 'prototype'];
 
 /** @throws Problem 400 naming the field that holds text that cannot be stored, is nested too deeply or would not arrive whole */
 export function requireStorable(body: object): void {
@@ -33,7 +30,7 @@ function complaintAbout(value: unknown, path: string[]): FieldError | undefined 
   if (typeof value !== 'object' || value === null) return undefined;
   if (path.length > MAX_DEPTH) return tooDeep(path);
   for (const [key, item] of Object.entries(value)) {
-    if (path.length > 0 && STRIPPED.includes(key)) return stripped(path, key);
+    if (path.length > 0 && REFUSED_KEYS.includes(key)) return refusedKey(path, key);
     const complaint = isStorableText(key) ? complaintAbout(item, [...path, key]) : notStorable(path);
     if (complaint !== undefined) return complaint;
   }
@@ -45,7 +42,7 @@ const notStorable = (path: string[]): FieldError => ({
   message: 'must be valid Unicode without NUL',
 });
 
-const stripped = (path: string[], key: string): FieldError => ({
+const refusedKey = (path: string[], key: string): FieldError => ({
   field: path.join('.'),
   message: `must not have a key that is called ${key}`,
 });
