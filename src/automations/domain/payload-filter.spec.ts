@@ -15,6 +15,8 @@ const errorsOf = (filter: unknown): string[] => {
     : compiled.errors.map(({ path, message }) => `${formatPath(path)}: ${message}`);
 };
 
+const INEXACT = 'must not be an integer beyond 9007199254740991: larger ones are not told apart';
+
 /** A payload as it arrives, so that `__proto__` is a key like any other. */
 const json = (text: string): unknown => JSON.parse(text) as unknown;
 
@@ -183,6 +185,14 @@ describe('a payload filter', () => {
       ],
     ],
     [
+      'tells integers apart up to 2^53 - 1',
+      [
+        [{ a: [9007199254740991] }, json('{"a": 9007199254740991}'), undefined],
+        [{ a: [9007199254740991] }, json('{"a": 9007199254740992}'), 'a'],
+        [{ a: [-9007199254740991] }, json('{"a": -9007199254740993}'), 'a'],
+      ],
+    ],
+    [
       'counts own properties alone',
       [
         [{ toString: { exists: true } }, {}, 'toString'],
@@ -263,6 +273,14 @@ describe('a payload filter', () => {
         [{ a: ['\0'] }, ['a[0]: must be valid Unicode without NUL']],
         [{ a: { in: ['\ud800'] } }, ['a.in[0]: must be valid Unicode without NUL']],
         [{ 'a\0': [1] }, ['$: has a key that is not valid Unicode without NUL']],
+      ],
+    ],
+    [
+      'an integer that is read as another one, too',
+      [
+        [json('{"a": [1, 9007199254740993]}'), [`a[1]: ${INEXACT}`]],
+        [json('{"a": {"b": {"not_in": [-9007199254740992]}}}'), [`a.b.not_in[0]: ${INEXACT}`]],
+        [{ a: [1e300] }, [`a[0]: ${INEXACT}`]],
       ],
     ],
   ])('is refused for %s', (_, cases) => {

@@ -203,6 +203,10 @@ class Compiler {
 function complaintAbout(value: unknown): string | undefined {
   if (!isScalar(value)) return 'must be text, a number, true, false or null';
   if (typeof value === 'number' && !Number.isFinite(value)) return 'must be a number that JSON can hold';
+  // Beyond it several integers are read as one, which would be equal then.
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    return `must not be an integer beyond ${Number.MAX_SAFE_INTEGER}: larger ones are not told apart`;
+  }
   if (typeof value !== 'string') return undefined;
   if (!isStorableText(value)) return 'must be valid Unicode without NUL';
   return Buffer.byteLength(value) > MAX_VALUE_BYTES ? `must be at most ${MAX_VALUE_BYTES} bytes` : undefined;
