@@ -87,15 +87,32 @@ describe('a factory', () => {
     expect((await server.call('GET', `${PATH}/${uid}`)).body).toEqual(answer.body);
     expect(await list()).toContainEqual(answer.body);
 
-    const moded = await server.call('PUT', `${PATH}/${uid}`, { mode: 'repository' });
-    expect([moded.status, moded.body]).toMatchObject([200, { name: 'Backend', mode: 'repository' }]);
     const renamed = await server.call('PUT', `${PATH}/${uid}`, { name: 'Server', mode: null });
-    expect([renamed.status, renamed.body]).toMatchObject([200, { name: 'Server', mode: 'repository' }]);
+    expect([renamed.status, renamed.body]).toMatchObject([200, { name: 'Server', mode: 'managed' }]);
+    const moded = await server.call('PUT', `${PATH}/${uid}`, { mode: 'repository' });
+    expect([moded.status, moded.body]).toMatchObject([200, { name: 'Server', mode: 'repository' }]);
 
     expect((await server.call('DELETE', `${PATH}/${uid}`)).status).toBe(204);
     expect((await server.call('GET', `${PATH}/${uid}`)).status).toBe(404);
     expect((await server.call('DELETE', `${PATH}/${uid}`)).status).toBe(404);
     expect((await server.call('PUT', `${PATH}/${uid}`, { name: 'x' })).status).toBe(404);
+  });
+
+  it('keeps its name while a repository defines it; its mode is changed, and it is deleted', async () => {
+    const { uid } = await created('Ours');
+    const put = (change: object): Promise<Answer> => server.call('PUT', `${PATH}/${uid}`, change);
+    expect((await put({ name: 'Of files', mode: 'repository' })).status).toBe(200);
+    for (const change of [{ name: 'Another' }, { name: 'OF FILES' }, { name: 'Another', mode: 'managed' }]) {
+      const refused = await put(change);
+      expect([refused.status, refused.body]).toMatchObject([
+        409,
+        { retryable: false, detail: expect.stringContaining('defined by a repository') },
+      ]);
+    }
+    expect((await put({ name: 'Of files' })).body).toMatchObject({ name: 'Of files', mode: 'repository' });
+    expect((await put({ mode: 'managed' })).status).toBe(200);
+    expect((await put({ name: 'Another', mode: 'repository' })).status).toBe(200);
+    expect((await server.call('DELETE', `${PATH}/${uid}`)).status).toBe(204);
   });
 
   it('has a name that is unique in its team, in whatever case: of five at once one gets it', async () => {

@@ -28,6 +28,8 @@ import {
 } from './factory.dto.js';
 
 const NAME_TAKEN = { description: 'The team has a factory of this name already' };
+const DEFINED_BY_REPOSITORY =
+  'The factory is defined by a repository, whose files name it: it is renamed while its mode is managed';
 const UNKNOWN = { description: 'No such factory, or not one of the team' };
 
 @ApiTags('Factories')
@@ -90,12 +92,13 @@ export class FactoriesController {
   @ApiOperation({
     operationId: 'updateFactory',
     summary: 'Change a factory',
-    description: 'What is left out stays as it is.',
+    description:
+      'What is left out stays as it is. `mode` can be changed in either mode, since it is the switch between them; while it is `repository`, the name cannot.',
   })
   @ApiOkResponse({ type: FactoryResponse })
   @ApiBadRequestResponse({ description: 'A field is wrong; `errors` names it' })
   @ApiNotFoundResponse(UNKNOWN)
-  @ApiConflictResponse(NAME_TAKEN)
+  @ApiConflictResponse({ description: `${NAME_TAKEN.description}, or a repository defines the factory` })
   async update(
     @CurrentAccount() caller: AccountCaller,
     @Param('uid', UuidParam) uid: string,
@@ -109,6 +112,8 @@ export class FactoriesController {
         throw new Problem('conflict', { detail: NAME_TAKEN.description });
       case 'is_default':
         throw Problem.invalid([{ field: 'name', message: 'the default factory keeps its name' }]);
+      case 'defined_by_repository':
+        throw new Problem('conflict', { detail: DEFINED_BY_REPOSITORY, retryable: false });
       case 'gone':
         throw Problem.notFound('factory');
     }
@@ -120,7 +125,7 @@ export class FactoriesController {
   @ApiOperation({
     operationId: 'deleteFactory',
     summary: 'Delete a factory',
-    description: 'With its webhooks and all else that belongs to it. The default one stays.',
+    description: 'With its webhooks and all else that belongs to it, in either mode. The default one stays.',
   })
   @ApiNoContentResponse({ description: 'It is gone' })
   @ApiBadRequestResponse({ description: "It is the team's default one" })

@@ -29,7 +29,7 @@ export class CreateFactoryRequest {
 /** What to change of a factory; what is left out stays as it is. */
 export class UpdateFactoryRequest {
   /**
-   * What people know it by, as when it is made. The factory `default` keeps its name.
+   * What people know it by, as when it is made. The factory `default` keeps its name, and so does one whose mode is `repository`.
    * @example "backend"
    */
   @IsOptional()
@@ -39,7 +39,7 @@ export class UpdateFactoryRequest {
   name?: string;
 
   /**
-   * Who defines what belongs to it.
+   * Who defines what belongs to it from now on.
    * @example "repository"
    */
   @IsOptional()

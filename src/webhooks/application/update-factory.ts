@@ -10,6 +10,8 @@ export type UpdateFactoryOutcome =
   | { outcome: 'name_taken' }
   /** The default factory keeps its name. */
   | { outcome: 'is_default' }
+  /** The files of its repository name it. */
+  | { outcome: 'defined_by_repository' }
   | { outcome: 'gone' };
 
 /** Renames a factory, or says who defines what belongs to it from now on: the API, or a repository. */
@@ -30,6 +32,9 @@ export class UpdateFactory {
     const factory = await this.factories.find(tx, caller, uid);
     if (isDefaultFactory(factory) && (change.name ?? DEFAULT_FACTORY_NAME) !== DEFAULT_FACTORY_NAME)
       return { outcome: 'is_default' };
+    const mode = await this.factories.hold(tx, uid);
+    if (mode === 'repository' && (change.name ?? factory.name) !== factory.name)
+      return { outcome: 'defined_by_repository' };
     const result = await this.repository.update(tx, factory, change);
     return typeof result === 'string' ? { outcome: result } : { outcome: 'updated', factory: result };
   }
