@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { firstTeam, insertUser } from './support/identities.js';
+import { firstTeam, insertTeam, insertUser } from './support/identities.js';
 import { type Answer, startTestApp, type TestApp } from './support/test-app.js';
 
 type Files = Record<string, string>;
@@ -211,6 +211,24 @@ describe('applying a definition', () => {
     const [{ uid } = { uid: '' }] = await list<{ uid: string }>('automations');
     expect((await server.call('PUT', `/v1/automations/${uid}`, automation)).status).toBe(409);
     expect((await server.call('DELETE', `/v1/automations/${uid}`)).status).toBe(409);
+  });
+
+  it('makes agents that the API edits no more, until the factory is managed again', async () => {
+    const files = { 'factory.yaml': 'mode: repository\n', 'agents/defined/agent.md': 'You fix builds.' };
+    await apply(files);
+    const { uid } = (await agent('defined'))!;
+    const edit = (headers?: Record<string, string>): Promise<Answer> =>
+      server.call('PUT', `/v1/agent/identities/${uid}`, { prompt: 'You break them.' }, headers);
+    const refused = await edit();
+    expect([refused.status, refused.body]).toMatchObject([409, { error_code: 'conflict', retryable: false }]);
+    expect(await agent('defined')).toMatchObject({ prompt: 'You fix builds.' });
+    const stranger = await insertUser(server.dataSource, {
+      teams: [await insertTeam(server.dataSource)],
+      role: 'admin',
+    });
+    expect((await edit(stranger.headers)).status).toBe(404);
+    await server.call('PUT', `/v1/factories/${factory}`, { mode: 'managed' });
+    expect((await edit()).status).toBe(200);
   });
 
   it('at the same time, from two sides, ends as one of the two', async () => {

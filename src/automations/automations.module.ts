@@ -1,5 +1,6 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { CatalogModule } from '../catalog/index.js';
+import { AgentDefinitions } from '../identities/index.js';
 import { RunsModule } from '../runs/index.js';
 import { SchedulesModule } from '../schedules/index.js';
 import { ScoresModule } from '../scores/index.js';
@@ -27,12 +28,21 @@ import { PrepareMatchRuns } from './application/prepare-match-runs.js';
 import { ReplaceAutomation } from './application/replace-automation.js';
 import { SweepPlans } from './application/sweep-plans.js';
 import { TestFilter } from './application/test-filter.js';
+import { FactoryAgentDefinitions } from './persistence/agent-definitions.js';
 import { AutomationRepository } from './persistence/automation.repository.js';
 import { FactoryAgentRepository } from './persistence/factory-agent.repository.js';
 
+/** Binds the port of identities that automations implements, for the whole application: identities does not import automations. */
+@Global()
+@Module({
+  providers: [{ provide: AgentDefinitions, useClass: FactoryAgentDefinitions }],
+  exports: [AgentDefinitions],
+})
+class PortsModule {}
+
 /** What starts runs for events elsewhere: automations, the evaluation of deliveries, definition files. */
 @Module({
-  imports: [WebhooksModule, SchedulesModule, ScoresModule, RunsModule, CatalogModule],
+  imports: [PortsModule, WebhooksModule, SchedulesModule, ScoresModule, RunsModule, CatalogModule],
   controllers: [AutomationsController, WebhookFiltersController, DefinitionsController],
   providers: [
     AutomationRepository,

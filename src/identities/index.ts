@@ -21,6 +21,7 @@ export {
   OptionalCaller,
   RequirePermission,
 } from './api/require-permission.js';
+export { AgentDefinitions } from './application/agent-definitions.js';
 export { AgentIdentities, type ExecutingAgent } from './application/agent-identities.js';
 export { Authenticate } from './application/authenticate.js';
 export { BootstrapInstallation } from './application/bootstrap-installation.js';

@@ -1,6 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put } from '@nestjs/common';
 import {
   ApiBadRequestResponse,
+  ApiConflictResponse,
   ApiCreatedResponse,
   ApiNoContentResponse,
   ApiNotFoundResponse,
@@ -91,6 +92,7 @@ export class AgentIdentitiesController {
   @ApiOkResponse({ type: AgentIdentityResponse })
   @ApiBadRequestResponse({ description: 'A field is wrong; `errors` names it' })
   @ApiNotFoundResponse({ description: 'The team has no such agent identity' })
+  @ApiConflictResponse({ description: 'It comes from the files of a factory whose mode is `repository`' })
   async update(
     @CurrentUser() caller: UserCaller,
     @Param('uid', UuidParam) uid: string,
