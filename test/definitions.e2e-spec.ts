@@ -197,6 +197,14 @@ describe('applying a definition', () => {
     expect(await webhooks()).toMatchObject([{ uid: before!.uid, auth_mode: 'signature' }]);
   });
 
+  it('renames no webhook whose file is called alike in another case', async () => {
+    await apply({ 'webhooks/hook.yaml': TOKEN_WEBHOOK });
+    const [before] = await webhooks();
+    expect(planOf(await apply({ 'webhooks/HOOK.yaml': TOKEN_WEBHOOK }))).toEqual([]);
+    expect(planOf(await apply({ 'webhooks/HOOK.yaml': GITHUB_WEBHOOK }))).toEqual(['update webhook hook']);
+    expect(await webhooks()).toMatchObject([{ uid: before!.uid, name: 'hook', auth_mode: 'signature' }]);
+  });
+
   it('makes a factory one that the API does not edit, and goes on changing it', async () => {
     const files = { 'factory.yaml': 'mode: repository\n', 'webhooks/a.yaml': TOKEN_WEBHOOK };
     expect(planOf(await apply(files))).toEqual([

@@ -19,9 +19,8 @@ export type WebhookStep =
   | { action: 'create' | 'update' | 'delete'; name: string }
   | { action: 'refuse'; name: string; error: FieldError };
 
-/** The settings that a definition decides. */
+/** The settings that a definition decides. A webhook keeps the name that it was made with, whose case may be another one. */
 const SETTINGS = [
-  'name',
   'authMode',
   'signatureScheme',
   'secretName',
@@ -103,10 +102,11 @@ export class ApplyWebhooks {
     await this.webhooks.redefine(tx, {
       ...before,
       ...desired,
+      name: before.name,
       madeSecret: before.madeSecret && before.secretName === secretName,
       copy: this.secrets.copy(before.uid, desired, named.value),
     });
-    return { action: 'update', name };
+    return { action: 'update', name: before.name };
   }
 }
 
