@@ -7,6 +7,7 @@ import {
   deliver,
   insertDeliveries,
   insertFactory,
+  insertWebhookInto,
   type TestFactory,
 } from './support/automations.js';
 import { firstTeam, insertTeam, insertUser } from './support/identities.js';
@@ -134,14 +135,25 @@ describe('an automation', () => {
 
   it('shows that its webhook was deleted, and can still be changed', async () => {
     const lost = await insertFactory(server);
-    const uid = await createAutomation(server, lost);
+    const live = await insertWebhookInto(server, lost.uid);
+    const filter = { webhook_ids: [live.uid, lost.webhook.uid] };
+    const triggers = [{ provider: 'webhook', event: 'received', filter }];
+    const uid = await createAutomation(server, lost, undefined, { triggers });
     await server.call('DELETE', `/v1/webhooks/${lost.webhook.uid}`);
     const { body } = await server.call('GET', `/v1/automations/${uid}`);
-    expect((body as Automation).triggers).toMatchObject([
-      { filter: { webhook_ids: [lost.webhook.uid] }, webhook_deleted: true },
+    const shown = (body as Automation).triggers;
+    expect(shown).toEqual([
+      { ...triggers[0], webhook_deleted: true, deleted_webhook_ids: [lost.webhook.uid] },
     ]);
-    const request = automationRequest(lost.webhook, undefined, { name: 'still here' });
-    expect((await server.call('PUT', `/v1/automations/${uid}`, request)).status).toBe(200);
+    // As they were read: what answers alone say is no setting.
+    const request = automationRequest(lost.webhook, undefined, { name: 'still here', triggers: shown });
+    const replaced = await server.call('PUT', `/v1/automations/${uid}`, request);
+    expect([replaced.status, replaced.body]).toMatchObject([200, { triggers: shown }]);
+    const [stored] = await server.dataSource.query<{ triggers: object[] }[]>(
+      'SELECT triggers FROM automations WHERE uid = $1',
+      [uid],
+    );
+    expect(stored?.triggers).toEqual(triggers);
   });
 
   it('is of the team alone, and changed by those who may manage factories', async () => {

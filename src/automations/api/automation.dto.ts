@@ -67,6 +67,18 @@ export class WebhookTriggerDto implements WebhookTrigger {
    */
   @ApiProperty({ type: Boolean, readOnly: true, required: false })
   webhook_deleted?: true;
+
+  /**
+   * In answers: which of its webhooks were deleted; the trigger waits for the others still. Absent where none was.
+   * @example ["019c3f0e-7d3c-7a55-9a51-2f1f5a3b9c11"]
+   */
+  @ApiProperty({
+    type: 'array',
+    items: { type: 'string', format: 'uuid' },
+    readOnly: true,
+    required: false,
+  })
+  deleted_webhook_ids?: string[];
 }
 
 /** When a trigger fires. */
@@ -243,7 +255,8 @@ export class ListAutomationsResponse {
 
 /** @throws Problem 400 naming the fields of the triggers that are wrong */
 export function toAutomationSettings(request: AutomationRequest): AutomationSettings {
-  const parsed = parseTriggers(request.triggers ?? []);
+  const given = request.triggers ?? [];
+  const parsed = parseTriggers(Array.isArray(given) ? given.map(withoutAnswers) : given);
   if (parsed.outcome === 'invalid') {
     throw Problem.invalid(
       parsed.errors.map(({ path, message }) => ({ field: ['triggers', ...path].join('.'), message })),
@@ -257,6 +270,17 @@ export function toAutomationSettings(request: AutomationRequest): AutomationSett
     triggers: parsed.triggers,
     config: request.config ?? null,
   };
+}
+
+/** The trigger without what answers alone say of it, so that what was read can be sent back. */
+function withoutAnswers(trigger: unknown): unknown {
+  if (typeof trigger !== 'object' || trigger === null) return trigger;
+  const {
+    webhook_deleted: _flag,
+    deleted_webhook_ids: _ids,
+    ...rest
+  } = trigger as Partial<WebhookTriggerDto>;
+  return rest;
 }
 
 export const toAutomationResponse = (automation: AutomationView): AutomationResponse => ({
@@ -283,8 +307,9 @@ function toTriggerResponse(
     }
     case 'webhook': {
       const { provider, event, filter } = trigger;
-      const isDeleted = filter.webhook_ids.some((uid) => deletedWebhooks.has(uid));
-      return { provider, event, filter, ...(isDeleted ? { webhook_deleted: true } : {}) };
+      const deleted = filter.webhook_ids.filter((uid) => deletedWebhooks.has(uid));
+      if (deleted.length === 0) return { provider, event, filter };
+      return { provider, event, filter, webhook_deleted: true, deleted_webhook_ids: deleted };
     }
   }
 }
