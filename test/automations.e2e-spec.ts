@@ -243,6 +243,22 @@ describe('testing a filter', () => {
     ]).toEqual([true, false, false]);
   });
 
+  it('tells that a webhook that was deleted starts nothing', async () => {
+    const lost = await insertFactory(server);
+    const delivery = await deliver(server, lost.webhook, { a: 1 });
+    await server.call('DELETE', `/v1/webhooks/${lost.webhook.uid}`);
+    const reason = 'The webhook was deleted';
+    for (const filter of [{}, { webhook_ids: [lost.webhook.uid] }]) {
+      for (const subject of [{ delivery_id: delivery }, { payload: {}, webhook_uid: lost.webhook.uid }]) {
+        expect((await test({ filter, ...subject })).body).toMatchObject({
+          would_trigger: false,
+          webhook_check: { passed: false, reason },
+          payload_check: { passed: true },
+        });
+      }
+    }
+  });
+
   it('refuses what cannot be tested, naming it', async () => {
     const filter = { payload: { a: [1] } };
     expect(fieldsOf(await test({ filter }))).toEqual(['delivery_id']);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type AccountCaller, activeTeamOf } from '../../identities/index.js';
 import { Problem } from '../../kernel/errors/problem.js';
 import { Database } from '../../kernel/persistence/database.js';
-import { EvaluationQueue } from '../../webhooks/index.js';
+import { EvaluationQueue, FactoryWebhooks } from '../../webhooks/index.js';
 import { type CompiledFilter, MATCHED } from '../domain/payload-filter.js';
 
 /** A filter, and what to hold against it. */
@@ -25,14 +25,21 @@ export interface FilterVerdict {
 export class TestFilter {
   constructor(
     private readonly queue: EvaluationQueue,
+    private readonly webhooks: FactoryWebhooks,
     private readonly database: Database,
   ) {}
 
   /** @throws Problem 400 naming `delivery_id` when the team has no such delivery that was accepted */
   async execute(caller: AccountCaller, trial: FilterTrial): Promise<FilterVerdict> {
     const { payload, webhookUid } = await this.subjectOf(caller, trial);
+    const webhook =
+      webhookUid === undefined
+        ? undefined
+        : await this.webhooks.find(this.database, activeTeamOf(caller), webhookUid);
     return {
-      webhookCheck: checkWebhook(trial.webhookIds, webhookUid),
+      webhookCheck: webhook?.isDeleted
+        ? { passed: false, reason: 'The webhook was deleted' }
+        : checkWebhook(trial.webhookIds, webhookUid),
       payloadCheck: checkPayload(trial.filter, payload),
     };
   }

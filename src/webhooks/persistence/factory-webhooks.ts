@@ -21,6 +21,15 @@ export class FactoryWebhooks {
     ]);
   }
 
+  /** The webhook of the team, deleted or not. */
+  async find(database: Queryable, teamUid: string, uid: string): Promise<FactoryWebhook | undefined> {
+    const rows = await database.query<FactoryWebhook>(
+      `SELECT ${COLUMNS} FROM webhooks WHERE uid = $1 AND team_uid = $2`,
+      [uid, teamUid],
+    );
+    return rows[0];
+  }
+
   /** The webhook, whose factory nobody edits until the transaction ends; undefined when the factory was deleted. */
   async hold(tx: Tx, uid: string): Promise<FactoryWebhook | undefined> {
     await tx.query(
