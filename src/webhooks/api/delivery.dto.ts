@@ -122,7 +122,7 @@ export class EvaluationResponse {
 
   /**
    * Why no run was started.
-   * @example "webhook_deleted"
+   * @example "automation_disabled"
    */
   reason?: string;
 }
@@ -183,7 +183,7 @@ export class DeliveryResponse {
   @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } })
   headers: Record<string, string>;
 
-  /** What automations made of it: where one delivery is read. None while it waits for that. */
+  /** What automations made of it: where one delivery is read. Empty while it waits for that. */
   evaluations?: EvaluationResponse[];
 }
 
