@@ -322,7 +322,7 @@ describe('the files of a factory', () => {
       name: 'Made by the API',
       enabled: false,
       agent_uid: (await agent('fixer'))?.uid,
-      prompt: 'Go.\n\n---\n\nOn.',
+      prompt: 'Go.\r\n\r\n---\r\n\nOn.\r\n',
       config: { idle_timeout_minutes: 5, mcp_servers: { a: { command: 'npx' } } },
       triggers: [
         {
@@ -332,6 +332,9 @@ describe('the files of a factory', () => {
         },
         { provider: 'schedule', event: 'cron_fired', schedule: { cron: '0 7 * * 1-5', name: 'Mornings' } },
       ],
+    });
+    await server.call('PUT', `/v1/agent/identities/${(await agent('fixer'))!.uid}`, {
+      prompt: 'Fix\r\nit.\r',
     });
     const { body } = await server.call('GET', `/v1/factories/${factory}/definition`);
     const { files } = body as { files: Files };

@@ -40,7 +40,8 @@ export class DefinitionsController {
   @ApiOperation({
     operationId: 'getFactoryDefinition',
     summary: 'Read a factory as the files that define it',
-    description: 'Applied again they change nothing.',
+    description:
+      'Applied again they change nothing. While a webhook awaits its secret (`awaiting_secret`) they are refused: its `secretName` names a secret that the team does not have yet.',
   })
   @ApiOkResponse({ type: DefinitionResponse })
   @ApiNotFoundResponse(UNKNOWN)

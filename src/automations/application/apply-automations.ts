@@ -6,6 +6,7 @@ import { type Factory, type FactoryWebhook, FactoryWebhooks } from '../../webhoo
 import type { Automation, AutomationSettings } from '../domain/automation.js';
 import type { AutomationFile, DefinitionError, Located } from '../domain/definition.js';
 import type { DefinitionStep } from '../domain/definition-plan.js';
+import { asInFile } from '../domain/file-prompt.js';
 import { isSame } from '../domain/is-same.js';
 import { AutomationRepository } from '../persistence/automation.repository.js';
 import { AutomationSchedules } from './automation-schedules.js';
@@ -163,7 +164,7 @@ const settingsIn = ({
   name,
   enabled,
   agentUid,
-  prompt: prompt.trim(),
+  prompt: asInFile(prompt),
   triggers,
   config,
 });

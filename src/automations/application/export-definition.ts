@@ -9,7 +9,7 @@ import { renderDefinition } from '../domain/render-definition.js';
 import { AutomationRepository } from '../persistence/automation.repository.js';
 import { FactoryAgentRepository } from '../persistence/factory-agent.repository.js';
 
-/** Writes a factory down as the files that define it. Applied again they change nothing. */
+/** Writes a factory down as the files that define it. Applied again they change nothing, once the team has every secret that they name. */
 @Injectable()
 export class ExportDefinition {
   constructor(

@@ -1,5 +1,6 @@
 import type { AgentIdentity, AgentSettings } from '../../identities/index.js';
 import type { AgentFile } from './definition.js';
+import { asInFile } from './file-prompt.js';
 
 /** The settings of an agent identity that a file decides; what it leaves out is not set. */
 export const settingsOf = (file: AgentFile): Partial<AgentSettings> & { name: string } => ({
@@ -23,7 +24,7 @@ export const settingsOf = (file: AgentFile): Partial<AgentSettings> & { name: st
 export const fileOf = (agent: AgentIdentity, name: string): AgentFile => ({
   name,
   description: agent.description ?? undefined,
-  prompt: agent.prompt?.trim() ?? '',
+  prompt: asInFile(agent.prompt ?? ''),
   environment_id: agent.environmentId ?? undefined,
   base_model: agent.baseModel ?? undefined,
   harness: agent.harness ?? (agent.baseHarness === null ? undefined : { type: agent.baseHarness }),

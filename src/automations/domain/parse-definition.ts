@@ -10,6 +10,7 @@ import {
   webhookFileSchema,
 } from './definition-schemas.js';
 import type { FieldPath } from './field-path.js';
+import { asInFile } from './file-prompt.js';
 import { fieldErrors } from './parse-triggers.js';
 import { parseYaml, type YamlSource } from './yaml-source.js';
 
@@ -119,10 +120,7 @@ class DefinitionParser {
       this.refuse(file, 'The front matter does not end: there is no second line ---');
       return undefined;
     }
-    const prompt = lines
-      .slice(isFence(lines[0]) ? end + 1 : 0)
-      .join('\n')
-      .trim();
+    const prompt = asInFile(lines.slice(isFence(lines[0]) ? end + 1 : 0).join('\n'));
     if (prompt.length > MAX_LONG_TEXT) {
       this.refuse(file, `The prompt must have at most ${MAX_LONG_TEXT} characters`, end + 2);
       return undefined;
