@@ -94,7 +94,7 @@ export class DeliveryIdentityResponse {
 }
 
 /** What an automation made of a delivery. */
-export class EvaluationResponse {
+export class DeliveryEvaluationResponse {
   /**
    * The automation.
    * @example "019c3f0e-0000-7000-8000-000000000004"
@@ -184,7 +184,7 @@ export class DeliveryResponse {
   headers: Record<string, string>;
 
   /** What automations made of it: where one delivery is read. Empty while it waits for that. */
-  evaluations?: EvaluationResponse[];
+  evaluations?: DeliveryEvaluationResponse[];
 }
 
 /** A page of a webhook's log. */
@@ -219,7 +219,7 @@ export const toDeliveryResponse = (
   evaluations: evaluations?.map(toEvaluationResponse),
 });
 
-const toEvaluationResponse = (evaluation: Evaluation): EvaluationResponse => ({
+const toEvaluationResponse = (evaluation: Evaluation): DeliveryEvaluationResponse => ({
   automation_uid: evaluation.automationUid,
   outcome: evaluation.outcome,
   run_id: evaluation.runId,
