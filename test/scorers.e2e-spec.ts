@@ -5,7 +5,7 @@ import { Transactor } from '../src/kernel/persistence/transactor.js';
 import { FactoryScorers, type ScorerSettings } from '../src/scores/index.js';
 import { insertTeam, insertUser } from './support/identities.js';
 import { type Scorer, ScoringTeam } from './support/scores.js';
-import { startTestApp, type TestApp } from './support/test-app.js';
+import { type Answer, eventually, startTestApp, type TestApp } from './support/test-app.js';
 
 let server: TestApp;
 let team: ScoringTeam;
@@ -147,7 +147,12 @@ describe('a scorer', () => {
 });
 
 describe('the scorers of a definition', () => {
-  const factory = randomUUID();
+  let factory: string;
+  beforeAll(async () => {
+    const { body } = await team.call('POST', 'factories', { name: 'Scored' });
+    factory = (body as { uid: string }).uid;
+  });
+
   const settings = (name: string, change: Partial<ScorerSettings> = {}): ScorerSettings => ({
     name,
     rubric: 'A rubric',
@@ -219,7 +224,34 @@ describe('the scorers of a definition', () => {
     }
     expect((await team.call('POST', 'scorers', team.settings(agent, { name: 'fixed' }))).status).toBe(201);
   });
+
+  it('go with their factory, also those that are made while it is deleted', async () => {
+    await apply(settings('old'));
+    const { id: old } = (await present())[0]!;
+    const transactor = server.app.get(Transactor);
+    let deletion: Promise<Answer> | undefined;
+    await transactor.run(async (tx) => {
+      await server.app.get(FactoryScorers).save(tx, { uid: factory, teamUid }, settings('new'));
+      deletion = team.call('DELETE', `factories/${factory}`);
+      await lockAwaited();
+    });
+    expect((await deletion)?.status).toBe(204);
+    expect(await present()).toEqual([]);
+    expect((await team.call('GET', `scorers/${String(old)}`)).status).toBe(404);
+  });
 });
+
+/** Somebody waits for a row that is held. */
+const lockAwaited = (): Promise<unknown> =>
+  eventually(
+    async () => {
+      const waiting = await server.dataSource.query<unknown[]>(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return waiting.length > 0 ? true : undefined;
+    },
+    { what: 'a wait for a lock' },
+  );
 
 function labels(...scores: number[]): { value: string; score: number }[] {
   return scores.map((score, index) => ({ value: `label ${String(index)}`, score }));

@@ -79,6 +79,7 @@ import { Automations1763683200016 } from './migrations/1763683200016-automations
 import { Scores1763683200017 } from './migrations/1763683200017-scores.js';
 import { RunUsage1763683200018 } from './migrations/1763683200018-run-usage.js';
 import { Checkpoints1763683200019 } from './migrations/1763683200019-checkpoints.js';
+import { ScorersOfFactories1763683200020 } from './migrations/1763683200020-scorers-of-factories.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -165,6 +166,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       Scores1763683200017,
       RunUsage1763683200018,
       Checkpoints1763683200019,
+      ScorersOfFactories1763683200020,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

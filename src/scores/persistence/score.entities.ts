@@ -34,6 +34,11 @@ export class ScorerEntity {
   @Column('uuid', { name: 'factory_uid', nullable: true })
   factoryUid: string | null;
 
+  // By the table's name: the entity belongs to another context.
+  @ManyToOne('factories', { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'factory_uid', foreignKeyConstraintName: 'scorers_factory_uid_fkey' })
+  factory?: object;
+
   @Column('text')
   name: string;
 
