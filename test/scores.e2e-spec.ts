@@ -516,6 +516,53 @@ describe('an evaluation by hand', () => {
     await drain(3);
   });
 
+  it.each([
+    ['has said that it has ended', (runner: SimulatedRunner) => runner.finish(true)],
+    ['is cancelled', ({ assignment }: SimulatedRunner) => team.runs.cancel(assignment.task_id)],
+  ])('is refused while the execution of a run that %s is not over', async (_, end) => {
+    const agent = await team.agent();
+    await team.scorer(agent, { sampling_rate: 0 });
+    const runId = await team.runs.create({ agent_identity_uid: agent });
+    const runner = await takeRun(worker);
+    await end(runner);
+    expect(await ask(runId)).toMatchObject({ status: 409, body: { retryable: true } });
+    await runner.shutDown();
+    expect((await ask(runId)).status).toBe(201);
+    await sweep();
+    await drain(1);
+  });
+
+  it('is refused while its creator still executes the run', async () => {
+    const agent = await team.agent();
+    await team.scorer(agent, { sampling_rate: 0 });
+    const { body } = await server.call(
+      'POST',
+      '/v1/agent/runs',
+      { prompt: 'Mine', agent_identity_uid: agent },
+      { ...team.headers, 'X-Api-Source': 'LOCAL' },
+    );
+    const { run_id: runId, run_key: key } = body as { run_id: string; run_key: string };
+    const report = (path: string, fields: object) =>
+      server.call('POST', `/v1/harness-support/${path}`, fields, { Authorization: `Bearer ${key}` });
+    expect((await report('finish-task', { success: true, summary: 'Done' })).status).toBeLessThan(300);
+    expect((await team.runs.read(runId)).state).toBe('SUCCEEDED');
+    expect((await ask(runId)).status).toBe(409);
+    expect((await report('report-shutdown', {})).status).toBeLessThan(300);
+    expect((await ask(runId)).status).toBe(201);
+    await sweep();
+    await drain(1);
+  });
+
+  it('grades a run that ended without an execution', async () => {
+    const agent = await team.agent();
+    await team.scorer(agent, { sampling_rate: 0 });
+    const runId = await team.runs.create({ agent_identity_uid: agent, config: { worker_host: 'nowhere' } });
+    await server.dataSource.query(`UPDATE runs SET state = 'CANCELLED' WHERE id = $1`, [runId]);
+    expect((await ask(runId)).status).toBe(201);
+    await sweep();
+    await drain(1);
+  });
+
   it('is refused where there is nothing to grade, or nothing to grade by', async () => {
     const agent = await team.agent();
     const { runId, scorers, judge } = await judged();

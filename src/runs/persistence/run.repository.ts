@@ -139,6 +139,14 @@ export class RunRepository {
     return new Map(rows.map((row) => [row.id, row.state]));
   }
 
+  /** Whether an execution of the run is not over, as it may be for a while after the run has ended. */
+  async hasOpenExecution(database: Queryable, runId: string): Promise<boolean> {
+    const rows = await database.query('SELECT 1 FROM run_executions WHERE run_id = $1 AND ended_at IS NULL', [
+      runId,
+    ]);
+    return rows.length > 0;
+  }
+
   /** How many runs of the team are with a worker. */
   async countUnderWay(database: Queryable, teamUid: string): Promise<number> {
     const rows = await database.query<{ count: number }>(

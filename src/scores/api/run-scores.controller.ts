@@ -110,7 +110,7 @@ export class RunScoresController {
   @ApiCreatedResponse({ type: EvaluationsResponse })
   @ApiBadRequestResponse({ description: 'A field is wrong; `errors` names it' })
   @ApiNotFoundResponse({ description: 'No such run, or not one that the caller may know of' })
-  @ApiConflictResponse({ description: 'The run has not ended yet; try again when it has' })
+  @ApiConflictResponse({ description: 'The run, or its execution, has not ended yet; try again when it has' })
   @ApiUnprocessableEntityResponse({ description: 'The run of a judge, or one that a person owns' })
   async evaluate(
     @CurrentAccount() caller: AccountCaller,
@@ -128,7 +128,10 @@ export class RunScoresController {
           detail: 'Judges grade the runs of a team, and not those of judges',
         });
       case 'not_ended':
-        throw new Problem('conflict', { detail: 'The run has not ended yet', retryable: true });
+        throw new Problem('conflict', {
+          detail: 'The run, or its execution, has not ended yet',
+          retryable: true,
+        });
       case 'unknown_scorers':
         throw invalidScorers(`must be scorers of the team; ${outcome.ids.join(', ')} are none`);
       case 'no_scorers':

@@ -3,7 +3,7 @@ import type { AccountCaller } from '../../identities/index.js';
 import { newUuid } from '../../kernel/ids.js';
 import { Database } from '../../kernel/persistence/database.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
-import { GetRun, isTerminal, type RunView } from '../../runs/index.js';
+import { GetRun, isTerminal, RunRepository, type RunView } from '../../runs/index.js';
 import {
   type GradedRun,
   type GradingScorer,
@@ -19,6 +19,7 @@ export type RequestEvaluationOutcome =
   | { outcome: 'not_found' }
   /** A person owns it, or it is a judge's. */
   | { outcome: 'not_gradable' }
+  /** Or its execution has not: its agent may still save the transcript. */
   | { outcome: 'not_ended' }
   /** Of the named scorers these are none of the team's. */
   | { outcome: 'unknown_scorers'; ids: number[] }
@@ -29,7 +30,8 @@ export type RequestEvaluationOutcome =
 @Injectable()
 export class RequestEvaluation {
   constructor(
-    private readonly runs: GetRun,
+    private readonly getRun: GetRun,
+    private readonly runs: RunRepository,
     private readonly scorers: ScorerRepository,
     private readonly evaluations: EvaluationRepository,
     private readonly judges: Judges,
@@ -43,11 +45,12 @@ export class RequestEvaluation {
     runId: string,
     scorerIds: number[] | undefined,
   ): Promise<RequestEvaluationOutcome> {
-    const view = await this.runs.execute(caller, runId);
+    const view = await this.getRun.execute(caller, runId);
     if (view === undefined) return { outcome: 'not_found' };
     const run = gradableRun(view);
     if (run === undefined) return { outcome: 'not_gradable' };
-    if (!isTerminal(view.state)) return { outcome: 'not_ended' };
+    if (!isTerminal(view.state) || (await this.runs.hasOpenExecution(this.database, runId)))
+      return { outcome: 'not_ended' };
     const scorers = await this.scorersFor(run, scorerIds);
     const unknown = (scorerIds ?? []).filter((id) => !scorers.some((scorer) => scorer.id === id));
     if (unknown.length > 0) return { outcome: 'unknown_scorers', ids: unknown };
