@@ -5,7 +5,7 @@ import { Transactor } from '../src/kernel/persistence/transactor.js';
 import { FactoryScorers, type ScorerSettings } from '../src/scores/index.js';
 import { insertTeam, insertUser } from './support/identities.js';
 import { type Scorer, ScoringTeam } from './support/scores.js';
-import { type Answer, eventually, startTestApp, type TestApp } from './support/test-app.js';
+import { type Answer, lockAwaited, startTestApp, type TestApp } from './support/test-app.js';
 
 let server: TestApp;
 let team: ScoringTeam;
@@ -233,25 +233,13 @@ describe('the scorers of a definition', () => {
     await transactor.run(async (tx) => {
       await server.app.get(FactoryScorers).save(tx, { uid: factory, teamUid }, settings('new'));
       deletion = team.call('DELETE', `factories/${factory}`);
-      await lockAwaited();
+      await lockAwaited(server);
     });
     expect((await deletion)?.status).toBe(204);
     expect(await present()).toEqual([]);
     expect((await team.call('GET', `scorers/${String(old)}`)).status).toBe(404);
   });
 });
-
-/** Somebody waits for a row that is held. */
-const lockAwaited = (): Promise<unknown> =>
-  eventually(
-    async () => {
-      const waiting = await server.dataSource.query<unknown[]>(
-        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      return waiting.length > 0 ? true : undefined;
-    },
-    { what: 'a wait for a lock' },
-  );
 
 function labels(...scores: number[]): { value: string; score: number }[] {
   return scores.map((score, index) => ({ value: `label ${String(index)}`, score }));

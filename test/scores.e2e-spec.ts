@@ -19,7 +19,7 @@ import {
   takeRun,
 } from './support/scores.js';
 import { type SimulatedRunner, SimulatedWorker } from './support/simulated-worker.js';
-import { eventually, startTestApp, type TestApp } from './support/test-app.js';
+import { type Answer, eventually, lockAwaited, startTestApp, type TestApp } from './support/test-app.js';
 
 let server: TestApp;
 let team: ScoringTeam;
@@ -561,6 +561,20 @@ describe('an evaluation by hand', () => {
     expect((await ask(runId)).status).toBe(201);
     await sweep();
     await drain(1);
+  });
+
+  it('knows no scorer that is deleted at the same time', async () => {
+    const agent = await team.agent();
+    const scorer = await team.scorer(agent, { sampling_rate: 0 });
+    const runId = await endedRun(team, worker, agent);
+    let answer: Promise<Answer> | undefined;
+    await server.app.get(Transactor).run(async (tx) => {
+      await tx.query('DELETE FROM scorers WHERE id = $1', [scorer.id]);
+      answer = ask(runId, { scorer_ids: [scorer.id] });
+      await lockAwaited(server);
+    });
+    expect(await answer).toMatchObject({ status: 400, body: { errors: [{ field: 'scorer_ids' }] } });
+    expect(await evaluationsOf(runId)).toEqual([]);
   });
 
   it('is refused where there is nothing to grade, or nothing to grade by', async () => {

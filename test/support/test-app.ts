@@ -127,3 +127,15 @@ export async function eventually<T>(
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
+
+/** Until a statement waits for a lock that somebody else holds. */
+export const lockAwaited = ({ dataSource }: TestApp): Promise<object> =>
+  eventually(
+    async () => {
+      const [waiting] = await dataSource.query<object[]>(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return waiting;
+    },
+    { what: 'a wait for a lock' },
+  );

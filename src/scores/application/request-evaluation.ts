@@ -1,15 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountCaller } from '../../identities/index.js';
 import { newUuid } from '../../kernel/ids.js';
-import { Database } from '../../kernel/persistence/database.js';
+import { Database, type Tx } from '../../kernel/persistence/database.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import { GetRun, isTerminal, RunRepository, type RunView } from '../../runs/index.js';
-import {
-  type GradedRun,
-  type GradingScorer,
-  groupByJudge,
-  type NewEvaluation,
-} from '../domain/evaluation.js';
+import { type GradedRun, groupByJudge, type NewEvaluation } from '../domain/evaluation.js';
 import { EvaluationRepository } from '../persistence/evaluation.repository.js';
 import { ScorerRepository } from '../persistence/scorer.repository.js';
 import { Judges } from './judges.js';
@@ -51,7 +46,19 @@ export class RequestEvaluation {
     if (run === undefined) return { outcome: 'not_gradable' };
     if (!isTerminal(view.state) || (await this.runs.hasOpenExecution(this.database, runId)))
       return { outcome: 'not_ended' };
-    const scorers = await this.scorersFor(run, scorerIds);
+    return this.transactor.run((tx) => this.request(tx, caller, run, scorerIds));
+  }
+
+  private async request(
+    tx: Tx,
+    caller: AccountCaller,
+    run: GradedRun,
+    scorerIds: number[] | undefined,
+  ): Promise<RequestEvaluationOutcome> {
+    const ids =
+      scorerIds ?? (await this.scorers.ofAgents(tx, [run.teamUid], [run.agentUid])).map(({ id }) => id);
+    // None of them is deleted before the evaluations are recorded.
+    const scorers = await this.scorers.lockNamed(tx, run.teamUid, ids);
     const unknown = (scorerIds ?? []).filter((id) => !scorers.some((scorer) => scorer.id === id));
     if (unknown.length > 0) return { outcome: 'unknown_scorers', ids: unknown };
     if (scorers.length === 0) return { outcome: 'no_scorers' };
@@ -61,14 +68,8 @@ export class RequestEvaluation {
       requestedBy: caller.uid,
       ...group,
     }));
-    await this.transactor.run((tx) => this.evaluations.insert(tx, evaluations));
+    await this.evaluations.insert(tx, evaluations);
     return { outcome: 'requested', evaluations };
-  }
-
-  private scorersFor(run: GradedRun, ids: number[] | undefined): Promise<GradingScorer[]> {
-    return ids === undefined
-      ? this.scorers.ofAgents(this.database, [run.teamUid], [run.agentUid])
-      : this.scorers.named(this.database, run.teamUid, ids);
   }
 }
 

@@ -65,27 +65,27 @@ export class ScorerRepository {
   ofAgents(database: Queryable, teamUids: string[], agentUids: string[]): Promise<GradingScorer[]> {
     return this.grading(
       database,
-      'team_uid = ANY ($1::uuid[]) AND agent_uids && $2::uuid[]',
+      'team_uid = ANY ($1::uuid[]) AND agent_uids && $2::uuid[] ORDER BY id',
       teamUids,
       agentUids,
     );
   }
 
-  /** The same of those of the named ones that are the team's. */
-  named(database: Queryable, teamUid: string, ids: number[]): Promise<GradingScorer[]> {
-    return this.grading(database, 'team_uid = $1 AND id = ANY ($2::int[])', teamUid, ids);
+  /** The same of those of the named ones that are the team's. They stay as they are until the transaction ends. */
+  lockNamed(tx: Tx, teamUid: string, ids: number[]): Promise<GradingScorer[]> {
+    return this.grading(tx, 'team_uid = $1 AND id = ANY ($2::int[]) ORDER BY id FOR SHARE', teamUid, ids);
   }
 
   private async grading(
     database: Queryable,
-    condition: string,
+    which: string,
     ...parameters: unknown[]
   ): Promise<GradingScorer[]> {
     const rows = await database.query<
       Omit<GradingScorer, 'modelId' | 'harness'> & { modelId: string | null; harness: Harness | null }
     >(
       `SELECT id, team_uid AS "teamUid", agent_uids AS "agentUids", sampling_rate AS "samplingRate", model_id AS "modelId", harness
-         FROM scorers WHERE ${condition} ORDER BY id`,
+         FROM scorers WHERE ${which}`,
       parameters,
     );
     return rows.map((row) => ({
