@@ -166,7 +166,10 @@ describe('a run that has ended', () => {
     }
     await sweep();
     const { run_id: childId } = child.body as { run_id: string };
-    for (const id of [judge.assignment.task_id, childId]) expect(await evaluationsOf(id)).toEqual([]);
+    for (const id of [judge.assignment.task_id, childId]) {
+      expect((await team.call('POST', `agent/runs/${id}/evaluations`, {})).status).toBe(422);
+      expect(await evaluationsOf(id)).toEqual([]);
+    }
     expect(await evaluationsOf(runId)).toHaveLength(1);
     await team.call('DELETE', `scorers/${String(scorer.id)}`);
   });

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Tx } from '../../kernel/persistence/database.js';
 import type { RunSource } from '../domain/run-source.js';
 import { RUN_STATE_MACHINE, type RunState } from '../domain/run-state.js';
+import { LINEAGE } from './run.repository.js';
 
 /** A run that has ended, as far as those want to know it who act on that. */
 export interface EndedRun {
@@ -48,7 +49,7 @@ export class EndedRuns {
          RETURNING e.run_id, coalesce(e.claimed_at, e.started_at) IS NOT NULL AS was_claimed
        ), ended AS (
          SELECT r.id, r.state, r.team_uid, r.executor_uid, r.model_id, r.skill_spec,
-                ARRAY[r.source] || ARRAY(SELECT a.source FROM runs a WHERE a.id = ANY (r.ancestor_ids)) AS lineage
+                ${LINEAGE} AS lineage
            FROM runs r
           WHERE r.id IN (SELECT run_id FROM taken WHERE was_claimed) AND r.state = ANY ($2)
        )

@@ -62,6 +62,9 @@ export interface ParentRun {
   metadata: Record<string, string>;
 }
 
+/** What started a run `r`, and what started each of its ancestors. */
+export const LINEAGE = `ARRAY[r.source] || ARRAY(SELECT a.source FROM runs a WHERE a.id = ANY (r.ancestor_ids))`;
+
 /** Writes of runs other than their transitions, and the few facts of one run that use cases need. */
 @Injectable()
 export class RunRepository {
@@ -137,6 +140,15 @@ export class RunRepository {
       [runIds],
     );
     return new Map(rows.map((row) => [row.id, row.state]));
+  }
+
+  /** What started the run, and what started each of its ancestors. Nothing of it ever changes. */
+  async lineage(database: Queryable, runId: string): Promise<RunSource[]> {
+    const rows = await database.query<{ lineage: RunSource[] }>(
+      `SELECT ${LINEAGE} AS lineage FROM runs r WHERE r.id = $1`,
+      [runId],
+    );
+    return rows[0]?.lineage ?? [];
   }
 
   /** Whether an execution of the run is not over, as it may be for a while after the run has ended. */

@@ -111,7 +111,9 @@ export class RunScoresController {
   @ApiBadRequestResponse({ description: 'A field is wrong; `errors` names it' })
   @ApiNotFoundResponse({ description: 'No such run, or not one that the caller may know of' })
   @ApiConflictResponse({ description: 'The run, or its execution, has not ended yet; try again when it has' })
-  @ApiUnprocessableEntityResponse({ description: 'The run of a judge, or one that a person owns' })
+  @ApiUnprocessableEntityResponse({
+    description: 'The run of a judge, one that a judge has started, or one that a person owns',
+  })
   async evaluate(
     @CurrentAccount() caller: AccountCaller,
     @Param('runId', UuidParam) runId: string,
@@ -125,7 +127,7 @@ export class RunScoresController {
         throw Problem.notFound('run');
       case 'not_gradable':
         throw new Problem('operation_not_supported', {
-          detail: 'Judges grade the runs of a team, and not those of judges',
+          detail: 'Judges grade the runs of a team, and neither those of judges nor what those have started',
         });
       case 'not_ended':
         throw new Problem('conflict', {

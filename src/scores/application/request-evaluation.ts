@@ -3,8 +3,8 @@ import type { AccountCaller } from '../../identities/index.js';
 import { newUuid } from '../../kernel/ids.js';
 import { Database, type Tx } from '../../kernel/persistence/database.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
-import { GetRun, isTerminal, RunRepository, type RunView } from '../../runs/index.js';
-import { type GradedRun, groupByJudge, type NewEvaluation } from '../domain/evaluation.js';
+import { GetRun, isTerminal, RunRepository, type RunSource, type RunView } from '../../runs/index.js';
+import { type GradedRun, groupByJudge, isOfJudge, type NewEvaluation } from '../domain/evaluation.js';
 import { EvaluationRepository } from '../persistence/evaluation.repository.js';
 import { ScorerRepository } from '../persistence/scorer.repository.js';
 import { Judges } from './judges.js';
@@ -12,7 +12,7 @@ import { Judges } from './judges.js';
 export type RequestEvaluationOutcome =
   | { outcome: 'requested'; evaluations: NewEvaluation[] }
   | { outcome: 'not_found' }
-  /** A person owns it, or it is a judge's. */
+  /** A person owns it, or a judge, or whatever a judge has started, stands behind it. */
   | { outcome: 'not_gradable' }
   /** Or its execution has not: its agent may still save the transcript. */
   | { outcome: 'not_ended' }
@@ -42,7 +42,7 @@ export class RequestEvaluation {
   ): Promise<RequestEvaluationOutcome> {
     const view = await this.getRun.execute(caller, runId);
     if (view === undefined) return { outcome: 'not_found' };
-    const run = gradableRun(view);
+    const run = gradableRun(view, await this.runs.lineage(this.database, runId));
     if (run === undefined) return { outcome: 'not_gradable' };
     if (!isTerminal(view.state) || (await this.runs.hasOpenExecution(this.database, runId)))
       return { outcome: 'not_ended' };
@@ -73,8 +73,8 @@ export class RequestEvaluation {
   }
 }
 
-const gradableRun = (run: RunView): GradedRun | undefined =>
-  run.team_uid === null || run.source === 'RUN_SCORER'
+const gradableRun = (run: RunView, lineage: RunSource[]): GradedRun | undefined =>
+  run.team_uid === null || isOfJudge(lineage)
     ? undefined
     : {
         id: run.id,

@@ -1,5 +1,5 @@
 import type { Harness } from '../../identities/index.js';
-import type { EndedRun } from '../../runs/index.js';
+import type { EndedRun, RunSource } from '../../runs/index.js';
 import type { Label, Scorer } from './scorer.js';
 import { isSampled } from './sampling.js';
 
@@ -49,9 +49,12 @@ export interface WaitingEvaluation {
  * judge, or whatever a judge has started, stands behind. Those who grade are not graded, or there would be no end to it.
  */
 export function gradedRun({ teamUid, lineage, state, ...run }: EndedRun): GradedRun | undefined {
-  if (teamUid === undefined || state === 'BLOCKED' || lineage.includes('RUN_SCORER')) return undefined;
+  if (teamUid === undefined || state === 'BLOCKED' || isOfJudge(lineage)) return undefined;
   return { id: run.id, teamUid, agentUid: run.executorUid, modelId: run.modelId, skillSpec: run.skillSpec };
 }
+
+/** Whether a judge, or whatever a judge has started, stands behind a run. */
+export const isOfJudge = (lineage: RunSource[]): boolean => lineage.includes('RUN_SCORER');
 
 /** Those of the team's scorers that grade the run by themselves. */
 export const sampledScorers = (run: GradedRun, scorers: GradingScorer[]): GradingScorer[] =>
