@@ -297,6 +297,23 @@ describe('the scorers of a definition', () => {
     expect(planOf(await apply(exported))).toEqual([]);
   });
 
+  it('make room for each other where the team has as many as it may have', async () => {
+    await apply(files(scorer()));
+    await server.dataSource.query(
+      `INSERT INTO scorers (team_uid, name, rubric, agent_uids, labels, passing_score, sampling_rate)
+       SELECT $1, 'Filler ' || n, 'x', '{}', '[]', 0.5, 0
+         FROM generate_series(1, 1000 - (SELECT count(*) FROM scorers WHERE team_uid = $1)) AS n`,
+      [await firstTeam(server.dataSource)],
+    );
+    const { 'agents/fixer/agent.md': fixer = '' } = files('');
+    const renamed = { 'agents/fixer/agent.md': fixer, 'scorers/reason/scorer.md': scorer() };
+    expect(planOf(await apply(renamed))).toEqual(['delete scorer cause', 'create scorer reason']);
+    expect(errorsOf(await apply({ ...renamed, 'scorers/cause/scorer.md': scorer() }))).toEqual([
+      'scorers/cause/scorer.md:2: : is one too many: the team has as many scorers as it may have',
+    ]);
+    await server.dataSource.query(`DELETE FROM scorers WHERE name LIKE 'Filler %'`);
+  });
+
   it('are refused with the line of what is wrong', async () => {
     expect(errorsOf(await apply(files(scorer().replace('score: 0 }', 'score: 1 }'))))).toEqual([
       'scorers/cause/scorer.md:3: labels: must have one whose score reaches passing_score, and one whose score does not',

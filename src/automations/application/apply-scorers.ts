@@ -31,6 +31,11 @@ export class ApplyScorers {
     const present = new Map((await this.scorers.list(tx, factory.uid)).map((each) => [each.name, each]));
     const plan: DefinitionStep[] = [];
     const errors: DefinitionError[] = [];
+    // First of all: a team that has as many as it may have gets room for the others.
+    const names = desired.map(({ value }) => value.name);
+    for (const name of await this.scorers.deleteExcept(tx, factory.uid, names)) {
+      plan.push({ action: 'delete', kind: 'scorer', name });
+    }
     for (const { value, error } of desired) {
       const { name } = value;
       const uids = value.agents.map(
@@ -61,10 +66,6 @@ export class ApplyScorers {
           ...problem.errors.map(({ field, message }) => error(FIELDS[field] ?? field.split('.'), message)),
         );
       }
-    }
-    const names = desired.map(({ value }) => value.name);
-    for (const name of await this.scorers.deleteExcept(tx, factory.uid, names)) {
-      plan.push({ action: 'delete', kind: 'scorer', name });
     }
     return { plan, errors };
   }
