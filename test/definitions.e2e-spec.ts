@@ -321,6 +321,9 @@ describe('the scorers of a definition', () => {
     expect(errorsOf(await apply({ 'scorers/cause/scorer.md': scorer() }))).toEqual([
       'scorers/cause/scorer.md:2: agents.0: must be the name of an agent below agents/, or the uid of an agent of the team',
     ]);
+    expect(errorsOf(await apply(files(scorer().replace('[fixer]', '[fixer, fixer]'))))).toEqual([
+      'scorers/cause/scorer.md:2: agents: must name each agent once',
+    ]);
     expect(errorsOf(await apply(files(scorer('model_id: no-such-model\n'))))).toEqual([
       expect.stringMatching(/^scorers\/cause\/scorer\.md:7: model_id: must be one of the models/),
     ]);

@@ -90,6 +90,15 @@ describe('a scorer', () => {
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ field }] } });
   });
 
+  it('with an agent twice, in whatever case, is a 400 that names the field', async () => {
+    const answer = await team.call(
+      'POST',
+      'scorers',
+      team.settings(agent, { agent_uids: [agent, agent.toUpperCase()] }),
+    );
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ field: 'agent_uids' }] } });
+  });
+
   it.each(['0', '-1', '1.5', 'x', '2147483648', '99999999999999999999', '2147483647'])(
     'with the id %s is a 404',
     async (id) => {

@@ -21,6 +21,9 @@ export class CheckScorer {
     }
     const complaint = complaintAboutLabels(settings.labels, settings.passingScore);
     if (complaint !== undefined) errors.push({ field: 'labels', message: complaint });
+    if (new Set(settings.agentUids).size < settings.agentUids.length) {
+      errors.push({ field: 'agent_uids', message: 'must name each agent once' });
+    }
     const existing = await this.agents.existing(database, teamUid, settings.agentUids);
     const unknown = settings.agentUids.find((uid) => !existing.has(uid));
     if (unknown !== undefined) {
