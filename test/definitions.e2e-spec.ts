@@ -321,6 +321,11 @@ describe('the scorers of a definition', () => {
     expect(errorsOf(await apply({ 'scorers/cause/scorer.md': scorer() }))).toEqual([
       'scorers/cause/scorer.md:2: agents.0: must be the name of an agent below agents/, or the uid of an agent of the team',
     ]);
+    for (const value of ['" "', '"good\\nbad"']) {
+      expect(errorsOf(await apply(files(scorer().replace('value: good', `value: ${value}`))))).toEqual([
+        'scorers/cause/scorer.md:4: labels.0.value: must be one line that is not blank, without control characters',
+      ]);
+    }
     expect(errorsOf(await apply(files(scorer().replace('[fixer]', '[fixer, fixer]'))))).toEqual([
       'scorers/cause/scorer.md:2: agents: must name each agent once',
     ]);

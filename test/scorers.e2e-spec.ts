@@ -68,6 +68,12 @@ describe('a scorer', () => {
 
   it.each<[string, object, string]>([
     ['no name', { name: '' }, 'name'],
+    ['a blank name', { name: '  ' }, 'name'],
+    ['a name of two lines', { name: 'a\nb' }, 'name'],
+    ['no value of a label', { labels: [{ value: '', score: 0 }, ...labels(1)] }, 'labels.0.value'],
+    ['a blank label', { labels: [{ value: '\u3000 ', score: 0 }, ...labels(1)] }, 'labels.0.value'],
+    ['a label of two lines', { labels: [{ value: 'a\u2028b', score: 0 }, ...labels(1)] }, 'labels.0.value'],
+    ['a label with an escape', { labels: [{ value: '\x1b[2J', score: 0 }, ...labels(1)] }, 'labels.0.value'],
     ['no rubric', { rubric: undefined }, 'rubric'],
     ['no agent', { agent_uids: [] }, 'agent_uids'],
     ['an agent that is not the team’s', { agent_uids: [randomUUID()] }, 'agent_uids'],

@@ -241,7 +241,10 @@ export const agentFileSchema = z.strictObject({
 
 const share = z.number().min(0).max(1);
 const label = z.strictObject({
-  value: text(64).min(1),
+  value: text(64).regex(
+    /^(?=.*\S)[^\p{Cc}\p{Zl}\p{Zp}]+$/u,
+    'must be one line that is not blank, without control characters',
+  ),
   score: share,
   description: text(1000).optional(),
 });

@@ -11,6 +11,7 @@ import {
   IsOptional,
   IsString,
   IsUUID,
+  Matches,
   Max,
   MaxLength,
   Min,
@@ -24,6 +25,8 @@ import {
   MAX_LABELS,
   MAX_RUBRIC,
   MIN_LABELS,
+  ONE_LINE,
+  ONE_LINE_RULE,
   type Scorer,
   type ScorerSettings,
 } from '../domain/scorer.js';
@@ -35,7 +38,7 @@ export class LabelDto {
    * @example "kept_to_the_task"
    */
   @IsString()
-  @IsNotEmpty()
+  @Matches(ONE_LINE, { message: ONE_LINE_RULE })
   @MaxLength(64)
   value: string;
 
@@ -65,7 +68,7 @@ export class ScorerRequest {
    * @example "Keeps to the task"
    */
   @IsString()
-  @IsNotEmpty()
+  @Matches(ONE_LINE, { message: ONE_LINE_RULE })
   @MaxLength(SHORT_TEXT)
   name: string;
 
