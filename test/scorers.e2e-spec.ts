@@ -113,7 +113,7 @@ describe('a scorer', () => {
     },
   );
 
-  it('has a name of its own in the team', async () => {
+  it('has a name of its own among those that the API has made', async () => {
     const [first, second] = [await team.scorer(agent), await team.scorer(agent)];
     expect(await team.call('POST', 'scorers', team.settings(agent, { name: first.name }))).toMatchObject({
       status: 409,

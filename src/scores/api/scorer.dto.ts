@@ -64,7 +64,7 @@ export class LabelDto {
 /** A scorer to be, all of it: what is left out has its default. */
 export class ScorerRequest {
   /**
-   * Its name, different from those of the team's other scorers.
+   * Its name, different from those of the team's other scorers that were made by the API. The definition of a factory has names of its own.
    * @example "Keeps to the task"
    */
   @IsString()

@@ -46,7 +46,7 @@ export class ScorersController {
   @ApiOperation({ operationId: 'createScorer', summary: 'Make a scorer of the team' })
   @ApiCreatedResponse({ type: ScorerResponse })
   @ApiBadRequestResponse({ description: 'A field is wrong; `errors` names it' })
-  @ApiConflictResponse({ description: 'The team has a scorer of that name' })
+  @ApiConflictResponse({ description: 'The team has a scorer of that name that was made by the API' })
   async create(
     @CurrentAccount() caller: AccountCaller,
     @Body() request: ScorerRequest,
@@ -101,7 +101,8 @@ export class ScorersController {
   @ApiBadRequestResponse({ description: 'A field is wrong; `errors` names it' })
   @ApiNotFoundResponse({ description: 'The team has no such scorer' })
   @ApiConflictResponse({
-    description: 'The team has another scorer of that name, or the definition of a factory says what it is',
+    description:
+      'The team has another scorer of that name that was made by the API, or the definition of a factory says what it is',
   })
   async replace(
     @CurrentAccount() caller: AccountCaller,
@@ -179,7 +180,10 @@ export class ScorersController {
 }
 
 const nameTaken = (): Problem =>
-  new Problem('conflict', { detail: 'The team has a scorer of that name', retryable: false });
+  new Problem('conflict', {
+    detail: 'The team has a scorer of that name that was made by the API',
+    retryable: false,
+  });
 
 const ofDefinition = (): Problem =>
   new Problem('conflict', {
