@@ -35,13 +35,22 @@ describe('the files that an agent declares', () => {
     expect(await changed()).toEqual([['b', 'application/octet-stream', 'longer']]);
   });
 
-  it('have secrets masked where they are text, and are left as they are elsewhere', async () => {
+  it('have secrets masked, and are left as they are elsewhere', async () => {
     await writeFile(join(directory, 'log.txt'), 'token s3cret-value');
+    await writeFile(join(directory, 'x.log'), Buffer.from('v=s3cret-value\xff', 'latin1'));
     await writeFile(join(directory, 'z.bin'), Buffer.from([0xff, 0x00]));
     expect(await changed()).toEqual([
       ['log.txt', 'text/plain', 'token ***'],
+      ['x.log', 'text/plain', 'v=***\u00ff'],
       ['z.bin', 'application/octet-stream', '\u00ff\u0000'],
     ]);
+  });
+
+  it('have secrets masked in their names too', async () => {
+    await mkdir(join(directory, 's3cret-value'));
+    await writeFile(join(directory, 's3cret-value', 'of-s3cret-value.txt'), 'x');
+    expect(await changed()).toEqual([['***/of-***.txt', 'text/plain', 'x']]);
+    expect(await changed()).toEqual([]);
   });
 
   it('are no links', async () => {

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { SecretMask } from './secret-mask.js';
@@ -27,7 +26,7 @@ const MEDIA_TYPES: Record<string, string> = {
 };
 
 export interface DeclaredFile {
-  /** Below {@link ARTIFACTS_DIR}, with slashes. */
+  /** Below {@link ARTIFACTS_DIR}, with slashes; values of secrets are masked in it. */
   path: string;
   mimeType: string;
   bytes: Buffer;
@@ -44,7 +43,7 @@ export class DeclaredFiles {
   ) {}
 
   /**
-   * What is new or has changed since the last call. Links are left out, they may lead anywhere; so is what is too large. In text the
+   * What is new or has changed since the last call. Links are left out, they may lead anywhere; so is what is too large. The
    * values of secrets are masked.
    */
   async *changed(): AsyncGenerator<DeclaredFile> {
@@ -59,14 +58,10 @@ export class DeclaredFiles {
       if (count > MAX_FILES) return;
       this.known.set(path, version);
       yield {
-        path,
+        path: this.mask.apply(path),
         mimeType: MEDIA_TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream',
-        bytes: this.masked(await readFile(file)),
+        bytes: this.mask.applyToBytes(await readFile(file)),
       };
     }
-  }
-
-  private masked(bytes: Buffer): Buffer {
-    return isUtf8(bytes) ? Buffer.from(this.mask.apply(bytes.toString('utf8'))) : bytes;
   }
 }

@@ -19,4 +19,14 @@ describe('SecretMask', () => {
   it('treats a value as text, and leaves short ones alone', () => {
     expect(new SecretMask(['a.b.c.d', 'yes']).apply('aXbXcXd yes a.b.c.d')).toBe('aXbXcXd yes ***');
   });
+
+  it.each(['utf8', 'utf16le'] as const)(
+    'removes values from bytes in %s, and changes no other',
+    (encoding) => {
+      const mask = new SecretMask(['schlüssel-4711']);
+      const around = Buffer.from([0xff, 0x00, 0xc3]);
+      const bytes = (text: string) => Buffer.concat([around, Buffer.from(text, encoding), around]);
+      expect(mask.applyToBytes(bytes('a=schlüssel-4711'))).toEqual(bytes('a=***'));
+    },
+  );
 });

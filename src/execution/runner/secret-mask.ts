@@ -20,6 +20,17 @@ export class SecretMask {
   apply(text: string): string {
     return this.values.reduce((masked, value) => masked.replaceAll(value, MASK), text);
   }
+
+  /** Of bytes in any encoding, or none: the values may stand there as UTF-8 or as UTF-16. */
+  applyToBytes(bytes: Buffer): Buffer {
+    // A character for each byte, so that nothing but the values changes.
+    let masked = bytes.toString('latin1');
+    for (const encoding of ['utf8', 'utf16le'] as const) {
+      const encoded = (text: string): string => Buffer.from(text, encoding).toString('latin1');
+      for (const value of this.values) masked = masked.replaceAll(encoded(value), encoded(MASK));
+    }
+    return Buffer.from(masked, 'latin1');
+  }
 }
 
 /** The text as it stands in a JSON string. */
