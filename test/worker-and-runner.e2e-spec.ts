@@ -3,6 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -186,6 +187,64 @@ describe('messages that come while the agent works', () => {
     await server.untilClosed(empty);
     expect(empty.delivered).toEqual([]);
     expect(empty.shutdown?.error?.category).toBe('integration_not_configured');
+  });
+});
+
+describe('a run of which nothing is heard for too long', () => {
+  const SILENT = `sleep 600 & ${TELL_GROUP}; echo begun; sleep 600`;
+
+  beforeEach(() => startWorker());
+
+  it('is ended', async () => {
+    const run = assign(blocks('true', SILENT), { stallMinutes: 0.03 });
+    const group = await groupOf();
+    await server.untilClosed(run);
+
+    expect(run.shutdown?.error).toEqual({
+      category: 'agent_process_failed',
+      message: 'Command 2 of 2 printed nothing for 0.03 minutes and was ended',
+    });
+    expect(transcriptOf(run).slice(-2)).toMatchObject([
+      { type: 'command_finished', output: 'begun\n', exit_code: 137 },
+      { type: 'turn_completed', success: false },
+    ]);
+    expect(await processesIn(group)).toEqual([]);
+  });
+
+  it('goes on as long as it prints', async () => {
+    const run = assign(blocks('for n in 1 2 3 4 5; do echo $n; sleep 0.3; done'), { stallMinutes: 0.02 });
+    await server.untilClosed(run);
+
+    expect(run.finished).toMatchObject({ success: true });
+  });
+
+  it('has failed in its set-up by a command', async () => {
+    const environment = { repositories: [], git_base_url: '', setup_commands: [SILENT] };
+    const run = assign(blocks('true'), { stallMinutes: 0.03, environment });
+    const group = await groupOf();
+    await server.untilClosed(run);
+
+    expect(run.setUpFailure?.message).toBe(
+      `Set-up command 1 of 1 failed: ${SILENT}\nit printed nothing for 0.03 minutes and was ended\nbegun`,
+    );
+    expect(await processesIn(group)).toEqual([]);
+  });
+
+  it('has failed in its set-up by a clone', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const environment = {
+      repositories: [{ owner: 'acme', repo: 'shop' }],
+      git_base_url: `git://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+      setup_commands: [],
+    };
+    const run = assign(blocks('true'), { stallMinutes: 0.03, environment });
+    await server.untilClosed(run);
+    silent.close();
+
+    expect(run.setUpFailure?.message).toMatch(
+      /^The repository acme\/shop could not be cloned: it printed nothing for 0.03 minutes and was ended\n/,
+    );
   });
 });
 

@@ -7,6 +7,7 @@ import type {
   ExecutionView,
   FinishTaskRequest,
   ReportShutdownRequest,
+  SetUpFailureRequest,
   UsageReport,
 } from '../../src/execution/protocol/harness-support.js';
 import type { ScriptTranscriptLine } from '../../src/execution/protocol/script-transcript.js';
@@ -19,6 +20,7 @@ export interface FakeRun {
   prompt: string;
   harness: ExecutionView['harness'];
   mcpServers: ExecutionView['mcp_servers'];
+  environment?: ExecutionView['environment'];
   heartbeatSeconds: number;
   stallMinutes: number;
   secrets: Record<string, string>;
@@ -39,6 +41,7 @@ export interface FakeRun {
   artifacts: unknown[];
   usage?: UsageReport;
   finished?: FinishTaskRequest;
+  setUpFailure?: SetUpFailureRequest;
   shutdown?: ReportShutdownRequest;
 }
 
@@ -279,6 +282,9 @@ export class FakeControlPlane {
       case 'harness-support/finish-task':
         run.finished = JSON.parse(bytes.toString()) as FinishTaskRequest;
         return { status: 200, body: {} };
+      case 'harness-support/report-setup-failure':
+        run.setUpFailure = JSON.parse(bytes.toString()) as SetUpFailureRequest;
+        return { status: 200, body: {} };
       case 'harness-support/report-shutdown':
         run.shutdown = JSON.parse(bytes.toString()) as ReportShutdownRequest;
         return { status: 200, body: {} };
@@ -313,6 +319,7 @@ function viewOf(run: FakeRun): ExecutionView {
     mcp_servers: run.mcpServers,
     secrets: run.secrets,
     missing_secrets: [],
+    environment: run.environment,
     environment_missing: false,
     attachments: [],
     heartbeat_seconds: run.heartbeatSeconds,

@@ -1,10 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { Writable } from 'node:stream';
+import { type Readable, Writable } from 'node:stream';
 import { CappedOutput, type CapturedOutput } from './capped-output.js';
 import { drain } from './drain.js';
 import { closeWriteEnd, openOutputPipe } from './output-pipe.js';
 import { exitStatus } from './process-group.js';
 import { agentEnvironment } from './runner-environment.js';
+import { StallWatch } from './stall-watch.js';
 
 export interface BashCommand {
   script: string;
@@ -13,11 +14,13 @@ export interface BashCommand {
   /** Added to the runner's own. */
   environment: Record<string, string>;
   outputCapBytes: number;
+  /** A script that prints nothing for this long is killed; 0 = never. */
+  stallMinutes: number;
 }
 
 export type BashResult =
   | {
-      kind: 'exited';
+      kind: 'exited' | 'stalled';
       /** 128 + n when signal n ended it. */
       exitCode: number;
       output: CapturedOutput;
@@ -32,7 +35,8 @@ const WRAPPER = `eval "exec 3<&-; $(cat <&3)"$'\\n'`;
 
 /**
  * Runs a script with bash in the current directory, with the runner's environment and an empty standard input. Resolves
- * when bash itself has ended: what it left in the background goes on, and its later output is thrown away.
+ * when bash itself has ended: what it left in the background goes on, and its later output is thrown away. One that stalls is
+ * killed with all of that.
  *
  * `onStarted` is called once bash runs. Rejects when a process cannot be started for another reason than a missing bash.
  */
@@ -51,13 +55,13 @@ export async function runBash(command: BashCommand, onStarted: () => void): Prom
   child.once('spawn', onStarted);
   writeScript(child, command.script);
 
-  const exitCode = await exitOf(child);
-  if (exitCode === undefined) return { kind: 'bash_not_found' };
+  const end = await endOf(child, pipe.readEnd, command.stallMinutes);
+  if (end === undefined) return { kind: 'bash_not_found' };
   await drain(pipe.readEnd);
   pipe.readEnd.off('data', capture);
   // Closing the pipe instead would end background processes when they next write to it.
   pipe.readEnd.resume();
-  return { kind: 'exited', exitCode, output: captured.finish() };
+  return { ...end, output: captured.finish() };
 }
 
 function writeScript(child: ChildProcess, script: string): void {
@@ -68,10 +72,22 @@ function writeScript(child: ChildProcess, script: string): void {
   input.end(script);
 }
 
-function exitOf(child: ChildProcess): Promise<number | undefined> {
+/** @returns undefined when there is no bash */
+function endOf(
+  child: ChildProcess,
+  output: Readable,
+  stallMinutes: number,
+): Promise<{ kind: 'exited' | 'stalled'; exitCode: number } | undefined> {
   return new Promise((resolve, reject) => {
-    child.once('exit', (code, signal) => resolve(exitStatus(code, signal)));
+    const killed = exitStatus(null, 'SIGKILL');
+    const stall = new StallWatch(stallMinutes, () => resolve({ kind: 'stalled', exitCode: killed }));
+    output.on('data', () => stall.heard());
+    child.once('exit', (code, signal) => {
+      stall.end();
+      resolve({ kind: 'exited', exitCode: exitStatus(code, signal) });
+    });
     child.once('error', (error: NodeJS.ErrnoException) => {
+      stall.end();
       if (error.code === 'ENOENT') resolve(undefined);
       else reject(error);
     });

@@ -1,8 +1,9 @@
-import { runBash } from './bash-command.js';
+import { type BashCommand, runBash } from './bash-command.js';
 import { fencedBlocks } from './fenced-blocks.js';
 import type { Harness, HarnessOutcome, TurnInput } from './harness.js';
 import type { SecretMask } from './secret-mask.js';
 import { ScriptTranscript } from './script-transcript.js';
+import { stallMessage } from './stall-watch.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -40,12 +41,15 @@ export const scriptHarness: Harness = {
 };
 
 async function executeTurn(
-  { prompt: { prompt }, environment, mask }: TurnInput,
+  { prompt: { prompt }, environment, mask, stallMinutes }: TurnInput,
   transcript: ScriptTranscript,
 ): Promise<HarnessOutcome> {
   const startedAt = performance.now();
   transcript.userMessage(prompt);
-  const outcome = masked(await executeBlocks(bashBlocks(prompt), environment, transcript), mask);
+  const outcome = masked(
+    await executeBlocks(bashBlocks(prompt), { environment, stallMinutes }, transcript),
+    mask,
+  );
   const success = outcome.kind === 'finished' && outcome.success;
   if (outcome.kind === 'finished') transcript.assistantMessage(outcome.summary);
   transcript.turnCompleted(success, performance.now() - startedAt);
@@ -65,7 +69,7 @@ function masked(outcome: HarnessOutcome, mask: SecretMask): HarnessOutcome {
 
 async function executeBlocks(
   scripts: string[],
-  environment: Record<string, string>,
+  settings: Pick<BashCommand, 'environment' | 'stallMinutes'>,
   transcript: ScriptTranscript,
 ): Promise<HarnessOutcome> {
   if (scripts.length === 0) {
@@ -76,8 +80,8 @@ async function executeBlocks(
     const command = {
       script,
       name: `command ${index + 1}`,
-      environment,
       outputCapBytes: outputCap(transcript),
+      ...settings,
     };
     const result = await runBash(command, () => (lineId = transcript.commandStarted(script)));
     if (result.kind === 'bash_not_found') {
@@ -85,6 +89,10 @@ async function executeBlocks(
     }
     const { exitCode, output } = result;
     if (lineId !== undefined) transcript.commandFinished(lineId, exitCode, output);
+    if (result.kind === 'stalled') {
+      const message = stallMessage(nameOf(index + 1, scripts.length), settings.stallMinutes);
+      return { kind: 'errored', category: 'agent_process_failed', message };
+    }
     if (exitCode !== 0) {
       const summary = describeFailure(index + 1, scripts.length, exitCode, output.text);
       return { kind: 'finished', success: false, summary };
@@ -100,11 +108,13 @@ function outputCap(transcript: ScriptTranscript): number {
 
 /** Says which command failed, and the last thing that it said. */
 export function describeFailure(position: number, count: number, exitCode: number, output: string): string {
-  const which = count === 1 ? 'The command' : `Command ${position} of ${count}`;
   const lastLine = output.trimEnd().split('\n').at(-1)?.trim() ?? '';
-  const failure = `${which} exited with code ${exitCode}`;
+  const failure = `${nameOf(position, count)} exited with code ${exitCode}`;
   return lastLine === '' ? failure : `${failure}: ${shortened(lastLine)}`;
 }
+
+const nameOf = (position: number, count: number): string =>
+  count === 1 ? 'The command' : `Command ${position} of ${count}`;
 
 function shortened(text: string): string {
   const characters = Array.from(text.slice(0, 2 * QUOTED_OUTPUT_CHARACTERS));

@@ -5,6 +5,7 @@ import type { ExecutionView } from '../protocol/harness-support.js';
 import { runBash } from './bash-command.js';
 import type { ControlPlane } from './control-plane.js';
 import { ARTIFACTS_DIR } from './declared-files.js';
+import { stallMessage } from './stall-watch.js';
 
 export type SetUp = {
   /** Added to the environment of the agent's commands. */
@@ -26,8 +27,11 @@ const ATTACHMENTS_DIR = '.millwright/attachments';
 const OUTPUT_CAP_BYTES = 64 * 1024;
 const QUOTED_OUTPUT_CHARACTERS = 2_000;
 
-/** The addresses stand in the environment: an argument list can be read by every user of the machine. */
-const CLONE = 'git clone --quiet --depth 1 -- "$MILLWRIGHT_CLONE_URL" "$MILLWRIGHT_CLONE_DIR"';
+/**
+ * The addresses stand in the environment: an argument list can be read by every user of the machine. It tells its progress, so that a
+ * long one is not taken for a stalled one.
+ */
+const CLONE = 'git clone --progress --depth 1 -- "$MILLWRIGHT_CLONE_URL" "$MILLWRIGHT_CLONE_DIR"';
 
 /**
  * Makes the current directory what the agent is to find: the run's files, the environment's repositories, and whatever its set-up commands
@@ -47,7 +51,7 @@ export async function setUpWorkspace(
       message: 'The environment of the run has been deleted',
     };
   }
-  const { environment, secrets } = view;
+  const { environment, secrets, stall_minutes: stallMinutes } = view;
   const commandEnvironment = {
     ...ofHarness,
     ...secrets,
@@ -65,10 +69,10 @@ export async function setUpWorkspace(
   const { repositories, setup_commands: commands } = environment;
   const message =
     (await timed('setup_environment_repo_clone', repositories, controlPlane, () =>
-      cloneAll(environment, commandEnvironment),
+      cloneAll(environment, commandEnvironment, stallMinutes),
     )) ??
     (await timed('setup_environment_setup_commands', commands, controlPlane, () =>
-      executeAll(commands, commandEnvironment),
+      executeAll(commands, commandEnvironment, stallMinutes),
     ));
   return message === undefined ? ready : { kind: 'failed', environment: commandEnvironment, message };
 }
@@ -127,17 +131,19 @@ function freeName(fileName: string, taken: string[]): string {
 async function cloneAll(
   { repositories, git_base_url: baseUrl }: Environment,
   commandEnvironment: Record<string, string>,
+  stallMinutes: number,
 ): Promise<string | undefined> {
   const taken: string[] = [];
   for (const { owner, repo } of repositories) {
     const directory = taken.includes(repo) ? `${owner}-${repo}` : repo;
     taken.push(directory);
-    const failure = await execute(CLONE, {
+    const cloneEnvironment = {
       ...commandEnvironment,
       GIT_TERMINAL_PROMPT: '0',
       MILLWRIGHT_CLONE_URL: `${baseUrl}/${owner}/${repo}`,
       MILLWRIGHT_CLONE_DIR: directory,
-    });
+    };
+    const failure = await execute(CLONE, cloneEnvironment, stallMinutes);
     if (failure !== undefined) return `The repository ${owner}/${repo} could not be cloned: ${failure}`;
   }
   return undefined;
@@ -146,9 +152,10 @@ async function cloneAll(
 async function executeAll(
   commands: string[],
   commandEnvironment: Record<string, string>,
+  stallMinutes: number,
 ): Promise<string | undefined> {
   for (const [index, command] of commands.entries()) {
-    const failure = await execute(command, commandEnvironment);
+    const failure = await execute(command, commandEnvironment, stallMinutes);
     if (failure !== undefined) {
       return `Set-up command ${index + 1} of ${commands.length} failed: ${command}\n${failure}`;
     }
@@ -156,16 +163,26 @@ async function executeAll(
   return undefined;
 }
 
-/** @returns undefined when it succeeded, else its exit code and the end of its output */
-async function execute(script: string, environment: Record<string, string>): Promise<string | undefined> {
+/** @returns undefined when it succeeded, else how it ended and the end of its output */
+async function execute(
+  script: string,
+  environment: Record<string, string>,
+  stallMinutes: number,
+): Promise<string | undefined> {
   const result = await runBash(
-    { script, name: 'set-up', environment, outputCapBytes: OUTPUT_CAP_BYTES },
+    { script, name: 'set-up', environment, outputCapBytes: OUTPUT_CAP_BYTES, stallMinutes },
     () => undefined,
   );
   if (result.kind === 'bash_not_found') return 'the machine of this worker has no bash in its PATH';
   if (result.exitCode === 0) return undefined;
-  const end = result.output.text.trimEnd().slice(-QUOTED_OUTPUT_CHARACTERS);
-  return [`exit code ${result.exitCode}`, end].filter(Boolean).join('\n');
+  const how = result.kind === 'stalled' ? stallMessage('it', stallMinutes) : `exit code ${result.exitCode}`;
+  const end = lastStates(result.output.text).trimEnd().slice(-QUOTED_OUTPUT_CHARACTERS);
+  return [how, end].filter(Boolean).join('\n');
+}
+
+/** Of lines that overwrite themselves to tell progress, what stands there in the end. */
+function lastStates(text: string): string {
+  return text.replaceAll('\r\n', '\n').replace(/^.*\r/gm, '');
 }
 
 /** Git sends the token to the host of the repositories and to no other; it is in no file and no argument. */

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Harness, HarnessOutcome, HarnessTurn, TurnInput } from '../harness.js';
-import { killMarkedProcesses } from '../process-mark.js';
 import { agentEnvironment } from '../runner-environment.js';
+import { stallMessage } from '../stall-watch.js';
 import {
   type AgentCli,
   type AgentSettings,
@@ -15,7 +15,6 @@ import { CliProcess, type CliEnd } from './cli-process.js';
 import { CliTranscript } from './cli-transcript.js';
 import { objectOf, parseObject } from './json-line.js';
 
-const MINUTE = 60_000;
 /** Under the workspace; no repository's name begins with a dot and the project's. */
 const HOMES_DIR = '.millwright';
 const SUMMARY_CHARACTERS = 20_000;
@@ -104,7 +103,7 @@ class CliTurn implements HarnessTurn {
         command: cli.command,
         arguments: launch.arguments,
         environment: agentEnvironment(input.environment),
-        stallMs: input.stallMinutes * MINUTE,
+        stallMinutes: input.stallMinutes,
       },
       { line: (line) => this.readLine(line), overlong: (bytes) => transcript.dropped(bytes) },
     );
@@ -154,11 +153,7 @@ class CliTurn implements HarnessTurn {
             'command of the environment do it, or send the run to a worker that has it.',
         );
       case 'stalled':
-        killMarkedProcesses();
-        return errored(
-          'agent_process_failed',
-          `${cli.command} printed nothing for ${input.stallMinutes} minutes and was ended`,
-        );
+        return errored('agent_process_failed', stallMessage(cli.command, input.stallMinutes));
       case 'exited': {
         if (reader.result !== undefined) {
           const summary = input.mask.apply(reader.result.summary).slice(0, SUMMARY_CHARACTERS);

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { drain } from '../drain.js';
 import { CappedOutput } from '../capped-output.js';
 import { exitStatus } from '../process-group.js';
+import { StallWatch } from '../stall-watch.js';
 import { ByteLines, type LineSink } from './byte-lines.js';
 
 const SECOND = 1000;
@@ -16,8 +17,8 @@ export interface CliCommand {
   arguments: string[];
   /** Whole: nothing is added to it. */
   environment: NodeJS.ProcessEnv;
-  /** A CLI that prints no line for this long is given up; 0 = never. */
-  stallMs: number;
+  /** A CLI that prints nothing for this long is killed; 0 = never. */
+  stallMinutes: number;
 }
 
 export type CliEnd =
@@ -29,7 +30,7 @@ export type CliEnd =
       lastWords: string;
     }
   | { kind: 'not_found' }
-  /** It is still there: it may not even heed signals. */
+  /** Its end is not waited for. */
   | { kind: 'stalled' };
 
 /** A command line agent at work in the current directory. */
@@ -40,7 +41,7 @@ export class CliProcess {
   private inputEnds = false;
   private leaving = false;
 
-  constructor({ command, arguments: args, environment, stallMs }: CliCommand, sink: LineSink) {
+  constructor({ command, arguments: args, environment, stallMinutes }: CliCommand, sink: LineSink) {
     this.child = spawn(command, args, { env: environment, stdio: ['pipe', 'pipe', 'pipe'] });
     const { child } = this;
     // One that ended early does not read; its exit tells.
@@ -50,18 +51,18 @@ export class CliProcess {
     const lines = new ByteLines(sink, LINE_CAP_BYTES);
 
     this.ended = new Promise<CliEnd>((resolve, reject) => {
-      const stall = stallMs > 0 ? setTimeout(() => resolve({ kind: 'stalled' }), stallMs) : undefined;
+      const stall = new StallWatch(stallMinutes, () => resolve({ kind: 'stalled' }));
       child.stdout.on('data', (chunk: Buffer) => {
-        stall?.refresh();
+        stall.heard();
         lines.push(chunk);
       });
       child.once('error', (error: NodeJS.ErrnoException) => {
-        clearTimeout(stall);
+        stall.end();
         if (error.code === 'ENOENT') resolve({ kind: 'not_found' });
         else reject(error);
       });
       child.once('exit', (code, signal) => {
-        clearTimeout(stall);
+        stall.end();
         // What it left in the background may hold its outputs open.
         void Promise.all([drain(child.stdout), drain(child.stderr)]).then(() => {
           lines.end();
