@@ -119,7 +119,7 @@ export class ClaudeTranscriptReader extends CliTranscriptReader {
   private readResult(line: Line): void {
     const text = textOf(line.result);
     this.current.summary = text === undefined ? undefined : shortened(text);
-    for (const denial of objectsOf(line.permission_denials)) this.deny(textOf(denial.tool_use_id));
+    for (const denial of objectsOf(line.permission_denials)) this.deny(textOf(denial.tool_use_id) ?? '');
     this.endTurn(
       {
         success: line.is_error === false,
@@ -132,12 +132,14 @@ export class ClaudeTranscriptReader extends CliTranscriptReader {
   }
 
   /** The agent says only at the end which of its actions were not allowed. */
-  private deny(id: string | undefined): void {
-    for (const step of [this.current, ...this.current.steps]) {
-      for (const block of step.messages.flatMap(({ content }) => content)) {
-        if (block.type === 'action_result' && block.action_id === id) block.state = 'denied';
-      }
-    }
+  private deny(id: string): void {
+    const result = [this.current, ...this.current.steps]
+      .flatMap(({ messages }) => messages)
+      .flatMap(({ content }) => content)
+      .filter((block) => block.type === 'action_result')
+      .find(({ action_id: actionId }) => actionId === id);
+    if (result === undefined) this.result(id, 'denied', {});
+    else result.state = 'denied';
   }
 
   private openSubagent(id: string, input: Line): void {

@@ -1,5 +1,6 @@
 import type { ActionCategory, Block, Message, Step } from './conversation.js';
 import type { TranscriptReader } from './normalise-transcript.js';
+import { withRunningActions } from './running-actions.js';
 
 export type Line = Record<string, unknown>;
 
@@ -41,9 +42,8 @@ export abstract class CliTranscriptReader implements TranscriptReader {
     }
   }
 
-  /** An action without a result is still running, or was when the transcript ended. */
   steps(): Step[] {
-    return this.found;
+    return withRunningActions(this.found);
   }
 
   /** A line of the CLI. */

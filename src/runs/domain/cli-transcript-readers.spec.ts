@@ -182,9 +182,8 @@ describe('the reader of claude_code_cli', () => {
     ],
     ['Skill', { skill: 's' }, { category: 'skill', name: 'use_skill', input: { skill: 's' } }],
   ])('knows the tool %s', (name, input, expected) => {
-    expect(blocksOf(read('claude_code_cli', assistant('m', use('t', name, input))))).toMatchObject([
-      expected,
-    ]);
+    const [action] = blocksOf(read('claude_code_cli', assistant('m', use('t', name, input))));
+    expect(action).toMatchObject(expected);
   });
 
   it('has what a sub-agent does in a step of its own', () => {
@@ -216,14 +215,21 @@ describe('the reader of claude_code_cli', () => {
         assistant('m', use('failed', 'Bash', { command: 'false' })),
         assistant('m', use('denied', 'Bash', { command: 'rm' })),
         assistant('m', use('running', 'Bash', { command: 'sleep' })),
+        assistant('m', use('silent', 'Bash', { command: 'rm' })),
         result('failed', 'Exit code 1', { is_error: true }),
         result('denied', 'Not allowed', { is_error: true }),
-        { type: 'result', is_error: false, permission_denials: [{ tool_use_id: 'denied' }] },
+        {
+          type: 'result',
+          is_error: false,
+          permission_denials: [{ tool_use_id: 'denied' }, { tool_use_id: 'silent' }],
+        },
       ),
     );
     expect(blocks.filter(({ type }) => type === 'action_result')).toMatchObject([
+      { action_id: 'running', category: 'command', name: 'run_command', state: 'running', output: {} },
       { action_id: 'failed', state: 'failed', output: { output: 'Exit code 1' } },
       { action_id: 'denied', state: 'denied' },
+      { action_id: 'silent', state: 'denied' },
     ]);
   });
 
@@ -308,6 +314,16 @@ describe('the reader of codex_cli', () => {
     ]);
   });
 
+  it('knows a command that is running, in a turn of its own', () => {
+    const begun = item('command_execution', { command: 'x', status: 'in_progress' }, 'item.started');
+    const ended = item('command_execution', { command: 'x', exit_code: 0 });
+    const steps = read('codex_cli', STARTED, begun, ended, { ...STARTED, id: 'turn-2' }, begun);
+    const states = steps.map((step) =>
+      blocksOf([step]).flatMap((block) => (block.type === 'action_result' ? [block.state] : [])),
+    );
+    expect(states).toEqual([['completed'], ['running']]);
+  });
+
   it('knows what tools of servers answered', () => {
     const call = { server: 'git', tool: 'log', arguments: { n: 1 } };
     const blocks = blocksOf(
@@ -334,6 +350,49 @@ describe('the reader of gemini_cli', () => {
   it('joins the pieces of an answer', () => {
     const blocks = blocksOf(read('gemini_cli', STARTED, said('All '), said('done')));
     expect(blocks.map((block) => block.type === 'text' && block.text)).toEqual(['say hi', 'All done']);
+  });
+
+  it('gives each answer an id', () => {
+    const tool = { type: 'tool_use', tool_id: 't', tool_name: 'glob', parameters: {} };
+    const blocks = blocksOf(read('gemini_cli', STARTED, said('One '), said('more'), tool, said('Two')));
+    expect(blocks.filter(({ type }) => type === 'text').map((block) => block.message_id)).toEqual([
+      'turn-1',
+      'turn-1:message_1',
+      'turn-1:message_3',
+    ]);
+  });
+
+  it.each([
+    ['mcp__git_hub__list_prs', 'git_hub.list_prs'],
+    ['mcp_github_list_prs', 'github.list_prs'],
+    ['later', 'later'],
+  ])('knows the tool %s', (tool, name) => {
+    const line = { type: 'tool_use', tool_id: 't', tool_name: tool, parameters: { a: 1 } };
+    expect(blocksOf(read('gemini_cli', line))[0]).toMatchObject({
+      type: 'action',
+      category: 'integration',
+      name,
+      input: { a: 1 },
+    });
+  });
+
+  it('tells that an action is running', () => {
+    const line = { type: 'tool_use', tool_id: 't', tool_name: 'glob', parameters: {}, timestamp: 'now' };
+    const [step] = read('gemini_cli', line);
+    expect(step?.messages[1]).toEqual({
+      role: 'tool',
+      timestamp: 'now',
+      content: [
+        {
+          type: 'action_result',
+          action_id: 't',
+          category: 'search',
+          name: 'grep',
+          state: 'running',
+          output: {},
+        },
+      ],
+    });
   });
 
   it('knows failures', () => {

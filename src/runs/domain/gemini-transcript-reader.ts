@@ -10,6 +10,8 @@ import {
 } from './cli-transcript-reader.js';
 
 const TODO_TOOL = 'write_todos';
+/** `mcp__server__tool`, or the CLI's own `mcp_server_tool`: there it takes what is before the first underscore for the server. */
+const SERVER_TOOL = /^mcp_(?:_(.+?)__|([^_]+)_)(.+)$/;
 
 /** Reads the stream of Gemini CLI (`-o stream-json`), whose answers come in pieces. */
 export class GeminiTranscriptReader extends CliTranscriptReader {
@@ -55,7 +57,11 @@ export class GeminiTranscriptReader extends CliTranscriptReader {
     const last = this.current.messages.at(-1);
     const block = last?.role === 'assistant' ? last.content.at(-1) : undefined;
     if (line.delta === true && block?.type === 'text') block.text = shortened(block.text + text);
-    else this.add('assistant', { type: 'text', text: shortened(text) }, timestamp);
+    else {
+      // Its messages have no ids.
+      const id = `${this.current.id}:message_${String(this.current.messages.length)}`;
+      this.add('assistant', { type: 'text', text: shortened(text), message_id: id }, timestamp);
+    }
     const said = this.current.messages.at(-1)?.content.at(-1);
     if (said?.type === 'text') this.current.summary = said.text;
   }
@@ -98,6 +104,6 @@ function toAction(tool: string, input: Line): Action {
     case 'invoke_agent':
       return { category: 'integration', name: 'run_agent', input };
     default:
-      return { category: 'integration', name: tool, input };
+      return { category: 'integration', name: tool.replace(SERVER_TOOL, '$1$2.$3'), input };
   }
 }

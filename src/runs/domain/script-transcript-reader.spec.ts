@@ -97,6 +97,14 @@ describe('the transcript of the script harness', () => {
     });
   });
 
+  it('tells that a command is running', () => {
+    const [step] = read({ type: 'command_started', id: 'c1', timestamp: at(1), command: 'date' });
+    expect(step?.messages[1]).toMatchObject({
+      role: 'tool',
+      content: [{ type: 'action_result', action_id: 'c1', state: 'running', output: {} }],
+    });
+  });
+
   it('survives anything that is not a line of ours', () => {
     const steps = read('', 'noise', '[1]', 'null', { type: 'from the future' }, '{"type":');
     const names = steps.flatMap((step) => step.messages).flatMap((message) => message.content);

@@ -1,5 +1,6 @@
 import type { Block, Message, Step } from './conversation.js';
 import type { TranscriptReader } from './normalise-transcript.js';
+import { withRunningActions } from './running-actions.js';
 
 type Line = Record<string, unknown>;
 
@@ -74,9 +75,8 @@ export class ScriptTranscriptReader implements TranscriptReader {
     }
   }
 
-  /** A command without a result is still running, or was when the transcript ended. */
   steps(): Step[] {
-    return this.found;
+    return withRunningActions(this.found);
   }
 
   private add(role: Message['role'], timestamp: string | undefined, block: Block): void {
