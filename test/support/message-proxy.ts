@@ -117,6 +117,8 @@ export class MessageProxy {
     const kept = Object.entries(incoming.headers).filter(([name]) => /^(authorization|x-)/.test(name));
     const service = new WebSocket(url, { headers: Object.fromEntries(kept) });
     service.on('error', () => socket.destroy());
+    // The worker may be gone before the service has answered: nobody would end that connection.
+    socket.once('close', () => service.terminate());
     service.once('open', () => {
       this.sockets.handleUpgrade(incoming, socket, head, (worker) => {
         this.relay(service, worker);
