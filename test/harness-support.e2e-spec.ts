@@ -349,6 +349,16 @@ describe('the attachments of a run', () => {
     await put(a!.upload_target, 'A file');
     const { body } = await runner.call('GET', 'harness-support/execution');
     expect(idsOf({ body } as Answer)).toEqual([a!.attachment_id]);
+    const contextFor = async (request: object): Promise<unknown> =>
+      (
+        (await runner.call('POST', 'harness-support/resolve-prompt', request)).body as {
+          context?: string;
+        }
+      ).context;
+    expect(await contextFor({ attachments_dir: '/in' })).toBe(
+      'The files that you were given are in /in: a.txt',
+    );
+    expect(await contextFor({ attachments_dir: null, skill: null })).toBeUndefined();
   });
 
   it('are given by its agent, too, but to no other run', async () => {

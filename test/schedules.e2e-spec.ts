@@ -323,6 +323,13 @@ describe('pause and resume', () => {
     expect(await runsOf(id)).toHaveLength(1);
   });
 
+  it('puts a rule right that has become invalid', async () => {
+    const { id } = await create();
+    await query(`UPDATE cron_triggers SET timezone = 'Atlantis/Poseidonis' WHERE id = $1`, [id]);
+    expect((await replace(id, { cron_schedule: '0 10 * * *' })).status).toBe(200);
+    expect((await read(id)).history.next_run).toBe('2027-05-04T10:00:00.000Z');
+  });
+
   it('decide what has come while no scheduler was there', async () => {
     const { id } = await create({ cron_schedule: '0 * * * *' });
     clock.set('2027-05-04T11:30:00Z');

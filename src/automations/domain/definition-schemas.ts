@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ONE_LINE, ONE_LINE_RULE } from '../../kernel/one-line.js';
 import type { CredentialStrategy, HarnessType, McpServer } from '../../identities/index.js';
 import { isStorableText } from '../../kernel/storable-text.js';
 import type { AgentConfig } from '../../runs/index.js';
@@ -241,10 +242,7 @@ export const agentFileSchema = z.strictObject({
 
 const share = z.number().min(0).max(1);
 const label = z.strictObject({
-  value: text(64).regex(
-    /^(?=.*\S)[^\p{Cc}\p{Zl}\p{Zp}]+$/u,
-    'must be one line that is not blank, without control characters',
-  ),
+  value: text(64).regex(ONE_LINE, ONE_LINE_RULE),
   score: share,
   description: text(1000).optional(),
 });

@@ -3,7 +3,12 @@ import { Environments, GitCredentials } from '../../catalog/index.js';
 import { AppConfig } from '../../config/app-config.js';
 import { Database } from '../../kernel/persistence/database.js';
 import { ObjectStorage } from '../../kernel/storage/object-storage.js';
-import { AttachmentRepository, type ExecutionFacts, MAX_ATTACHMENT_BYTES } from '../../runs/index.js';
+import {
+  AttachmentRepository,
+  type ExecutionFacts,
+  MAX_ATTACHMENT_BYTES,
+  type StoredAttachment,
+} from '../../runs/index.js';
 import type { ExecutionView } from '../protocol/harness-support.js';
 
 /** What an agent finds in place when it begins: repositories, what was installed, files. */
@@ -34,25 +39,29 @@ export class ExecutionSetting {
     };
   }
 
-  /**
-   * Those whose bytes are there.
-   *
-   * @param origin where the runner reaches this service
-   */
-  async files(runId: string, origin: string): Promise<ExecutionView['attachments']> {
+  /** The run's files whose bytes are there. */
+  async filesOf(runId: string): Promise<StoredAttachment[]> {
     const attachments = await this.attachments.ofRun(this.database, runId);
     const found = await Promise.all(
-      attachments.map(async ({ id, fileName, mimeType, sizeBytes, objectKey }) => {
-        if (
-          sizeBytes === null &&
-          (await this.storage.uploaded(objectKey, MAX_ATTACHMENT_BYTES)) === undefined
-        )
-          return [];
-        const options = { filename: fileName, contentType: mimeType, origin };
-        const downloadUrl = await this.storage.downloadUrl(objectKey, options);
-        return [{ attachment_id: id, file_name: fileName, mime_type: mimeType, download_url: downloadUrl }];
+      attachments.map(async (file) => {
+        const isThere =
+          file.sizeBytes !== null ||
+          (await this.storage.uploaded(file.objectKey, MAX_ATTACHMENT_BYTES)) !== undefined;
+        return isThere ? [file] : [];
       }),
     );
     return found.flat();
+  }
+
+  /** @param origin where the runner reaches this service */
+  async downloads(runId: string, origin: string): Promise<ExecutionView['attachments']> {
+    const files = await this.filesOf(runId);
+    return Promise.all(
+      files.map(async ({ id, fileName, mimeType, objectKey }) => {
+        const options = { filename: fileName, contentType: mimeType, origin };
+        const downloadUrl = await this.storage.downloadUrl(objectKey, options);
+        return { attachment_id: id, file_name: fileName, mime_type: mimeType, download_url: downloadUrl };
+      }),
+    );
   }
 }

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { Problem } from '../../kernel/errors/problem.js';
 import type { Tx } from '../../kernel/persistence/database.js';
 import {
-  AttachmentRepository,
   type ExecutionRef,
   RunMessageRepository,
   RunRepository,
@@ -10,6 +9,7 @@ import {
 } from '../../runs/index.js';
 import type { ResolvedPrompt, ResolvePromptRequest } from '../protocol/harness-support.js';
 import { ExecutionLease } from './execution-lease.js';
+import { ExecutionSetting } from './execution-setting.js';
 
 /** Gives the agent of an execution what it is to do: the prompt first, and then the messages that come while it works. */
 @Injectable()
@@ -18,7 +18,7 @@ export class HandOverMessages {
     private readonly lease: ExecutionLease,
     private readonly runs: RunRepository,
     private readonly messages: RunMessageRepository,
-    private readonly attachments: AttachmentRepository,
+    private readonly setting: ExecutionSetting,
   ) {}
 
   /**
@@ -45,13 +45,13 @@ export class HandOverMessages {
       prompt: text,
       system_prompt: carriesOutSkill ? undefined : instructions,
       resumption_prompt: text === '' ? 'Go on where you stopped.' : undefined,
-      context: directory === undefined ? undefined : await this.filesIn(directory, tx, execution.runId),
+      context: directory ? await this.filesIn(directory, execution.runId) : undefined,
     };
   }
 
   /** Tells the agent of the files that it was given; undefined when there are none. */
-  private async filesIn(directory: string, tx: Tx, runId: string): Promise<string | undefined> {
-    const files = await this.attachments.ofRun(tx, runId);
+  private async filesIn(directory: string, runId: string): Promise<string | undefined> {
+    const files = await this.setting.filesOf(runId);
     if (files.length === 0) return undefined;
     return `The files that you were given are in ${directory}: ${files.map(({ fileName }) => fileName).join(', ')}`;
   }

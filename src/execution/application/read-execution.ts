@@ -48,7 +48,7 @@ export class ReadExecution {
       missing_secrets: missing,
       environment: environment === 'missing' ? undefined : environment,
       environment_missing: environment === 'missing',
-      attachments: await this.setting.files(execution.runId, origin),
+      attachments: await this.setting.downloads(execution.runId, origin),
       heartbeat_seconds: Math.min(MAX_HEARTBEAT_SECONDS, this.config.leaseSeconds / HEARTBEATS_PER_LEASE),
       stall_minutes: this.config.stallMinutes,
     };

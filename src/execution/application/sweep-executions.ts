@@ -2,7 +2,6 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { AppConfig } from '../../config/app-config.js';
 import { BackgroundWork } from '../../kernel/jobs/background-work.js';
-import { Database } from '../../kernel/persistence/database.js';
 import { isDatabaseUnavailable } from '../../kernel/persistence/sqlstate.js';
 import { Transactor } from '../../kernel/persistence/transactor.js';
 import {
@@ -42,7 +41,6 @@ export class SweepExecutions {
     private readonly waitingRuns: WaitingRuns,
     private readonly connections: WorkerConnectionRepository,
     private readonly transactor: Transactor,
-    private readonly database: Database,
     private readonly background: BackgroundWork,
     private readonly config: AppConfig,
   ) {}
@@ -121,10 +119,10 @@ export class SweepExecutions {
   }
 
   private async explainWaiting(): Promise<void> {
-    const groups = await this.waitingRuns.groups(this.database);
+    const groups = await this.waitingRuns.groups();
     if (groups.length === 0) return;
     const limit = this.config.teamMaxConcurrentRuns;
-    const full = limit === 0 ? [] : await this.waitingRuns.teamsAtLimit(this.database, limit);
+    const full = limit === 0 ? [] : await this.waitingRuns.teamsAtLimit(limit);
     if (full.length > 0) {
       const reason = `Waiting for an earlier run: the team is at its limit of ${String(limit)} runs at a time`;
       await this.transactor.run((tx) => this.waitingRuns.explainTeams(tx, full, reason));

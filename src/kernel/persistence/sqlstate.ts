@@ -67,7 +67,7 @@ const UNREACHABLE_MESSAGE =
 /** Connection exceptions; insufficient resources: a full disk, no memory, too many connections. */
 const UNAVAILABLE_CLASSES = new Set(['08', '53']);
 
-/** The database cannot be reached, is overloaded or has no room: our fault, and nothing was written. */
+/** The database cannot be reached, is overloaded or has no room: our fault, and worth another try. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   const code = databaseErrorCode(error);
   if (code !== undefined) return UNREACHABLE.has(code) || UNAVAILABLE_CLASSES.has(code.slice(0, 2));

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Queryable, Tx } from '../../kernel/persistence/database.js';
+import { Database, type Tx } from '../../kernel/persistence/database.js';
 import { FULL_TEAMS } from './run-queue.js';
 import { TOUCHED } from './run-transitions.js';
 
@@ -16,9 +16,11 @@ const BATCH = 500;
 /** Tells of queued runs why they wait: a state that nobody can explain is a bug. */
 @Injectable()
 export class WaitingRuns {
+  constructor(private readonly database: Database) {}
+
   /** Which workers runs are waiting for at the moment. */
-  async groups(database: Queryable): Promise<WaitingGroup[]> {
-    const rows = await database.query<{ worker_host: string | null; team_uid: string | null }>(
+  async groups(): Promise<WaitingGroup[]> {
+    const rows = await this.database.query<{ worker_host: string | null; team_uid: string | null }>(
       `SELECT DISTINCT worker_host, CASE WHEN worker_host IS NOT NULL THEN team_uid END AS team_uid
          FROM runs WHERE state = 'QUEUED' AND available_at < now() - make_interval(secs => $1)`,
       [GRACE_SECONDS],
@@ -43,8 +45,8 @@ export class WaitingRuns {
   }
 
   /** The teams that have as many runs under way as they may. */
-  async teamsAtLimit(database: Queryable, limit: number): Promise<string[]> {
-    const rows = await database.query<{ team_uid: string }>(FULL_TEAMS('$1'), [limit]);
+  async teamsAtLimit(limit: number): Promise<string[]> {
+    const rows = await this.database.query<{ team_uid: string }>(FULL_TEAMS('$1'), [limit]);
     return rows.map((row) => row.team_uid);
   }
 

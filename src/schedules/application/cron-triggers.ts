@@ -99,8 +99,13 @@ export class CronTriggers {
       await this.triggers.put(tx, { ...request, anchor, nextTickAt, reckonedAt });
       return;
     }
-    if (current?.enabled === true && current.nextTickAt !== null) {
-      const tooLate = ticksBetween(recurrenceOf(current), current.nextTickAt, now);
+    if (current?.enabled === true && current.nextTickAt !== null && current.nextTickAt <= now) {
+      // A time zone can vanish with another version of Node.js; the rule is what is about to be put right then.
+      const parsed = parseRecurrence(current);
+      const tooLate =
+        parsed.outcome === 'parsed'
+          ? ticksBetween(parsed.recurrence, current.nextTickAt, now)
+          : [current.nextTickAt];
       await this.triggers.record(
         tx,
         tooLate.map((tickAt) => ({ triggerId: request.id, tickAt, outcome: 'missed', reason: CHANGED })),

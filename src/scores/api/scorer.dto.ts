@@ -17,6 +17,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
+import { ONE_LINE, ONE_LINE_RULE } from '../../kernel/one-line.js';
 import { HarnessDto, SHORT_TEXT } from '../../identities/index.js';
 import {
   DEFAULT_SAMPLING_RATE,
@@ -25,8 +26,6 @@ import {
   MAX_LABELS,
   MAX_RUBRIC,
   MIN_LABELS,
-  ONE_LINE,
-  ONE_LINE_RULE,
   type Scorer,
   type ScorerSettings,
 } from '../domain/scorer.js';

@@ -41,9 +41,6 @@ export const MAX_RUBRIC = 20_000;
 export const MAX_AGENTS = 100;
 export const MIN_LABELS = 2;
 export const MAX_LABELS = 50;
-/** A name, or what a judge answers: one line in which there is something to see. */
-export const ONE_LINE = /^(?=.*\S)[^\p{Cc}\p{Zl}\p{Zp}]+$/u;
-export const ONE_LINE_RULE = 'must be one line that is not blank, without control characters';
 /** Of one team. */
 export const MAX_SCORERS = 1000;
 
