@@ -7,6 +7,7 @@ import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import http from 'node:http';
 import pg from 'pg';
 import { v7 } from 'uuid';
+import { signatureOf } from '../dist/runs/domain/run-signature.js';
 
 const POOL = 20;
 
@@ -64,25 +65,27 @@ async function create(authorization, body) {
     `month:${day.slice(0, 7)}`,
   ];
   const config = JSON.stringify({ harness: { type: 'oz' }, model_id: 'script' });
-  await write({ id, caller, prompt, title, words, facets, config });
+  const signature = signatureOf([...facets, ...words]);
+  await write({ id, caller, prompt, title, words, facets, signature, config });
   return { status: 200, body: { run_id: id, task_id: id, state: 'QUEUED' } };
 }
 
 const RUN = `INSERT INTO runs (id, title, state, team_uid, creator_uid, executor_uid, source, model_id)
   VALUES ($1, $2, 'QUEUED', $3, $4, $4, 'API', 'script')`;
 
-async function writeByTable({ id, caller, prompt, title, words, facets, config }) {
+async function writeByTable({ id, caller, prompt, title, words, facets, signature, config }) {
   const client = await pool.connect();
   try {
     await client.query('BEGIN');
     await run(client, 'run', RUN, [id, title, caller.team_uid, caller.user_uid]);
     await run(client, 'definition', 'INSERT INTO run_definitions VALUES ($1, $2, $3)', [id, prompt, config]);
-    await run(client, 'search', `INSERT INTO run_search VALUES ($1, $2, now(), $3, '', $4, $5)`, [
+    await run(client, 'search', `INSERT INTO run_search VALUES ($1, $2, now(), $3, '', $4, $5, $6)`, [
       id,
       caller.team_uid,
       title,
       facets,
       words,
+      signature,
     ]);
     await run(
       client,
@@ -105,15 +108,15 @@ async function writeByTable({ id, caller, prompt, title, words, facets, config }
   }
 }
 
-async function writeAtOnce({ id, caller, prompt, title, words, facets, config }) {
+async function writeAtOnce({ id, caller, prompt, title, words, facets, signature, config }) {
   await run(
     pool,
     'all',
     `WITH run AS (${RUN}), definition AS (INSERT INTO run_definitions VALUES ($1, $5, $6)),
-          search AS (INSERT INTO run_search VALUES ($1, $3, now(), $2, '', $7, $8)),
+          search AS (INSERT INTO run_search VALUES ($1, $3, now(), $2, '', $7, $8, $10)),
           words AS (INSERT INTO run_words SELECT $3, word FROM unnest($8::text[]) word ORDER BY word COLLATE "C" ON CONFLICT DO NOTHING)
      INSERT INTO run_timeline_events (event_uuid, run_id, event_type, payload) VALUES ($9, $1, 'oz_run_created', '{"source": "API"}')`,
-    [id, title, caller.team_uid, caller.user_uid, prompt, config, facets, words, randomUUID()],
+    [id, title, caller.team_uid, caller.user_uid, prompt, config, facets, words, randomUUID(), signature],
   );
 }
 

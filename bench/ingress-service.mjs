@@ -50,6 +50,7 @@ async function main(webhookCount) {
   await dataSource.query(
     'CREATE TABLE bench_deliveries (id uuid PRIMARY KEY, webhook_uid uuid NOT NULL, payload bytea NOT NULL)',
   );
+  await recycleWal(dataSource);
   const webhooks = await insertWebhooks(dataSource, new SecretBox(encryptionKey), webhookCount);
   const bare = fork(new URL(import.meta.url), ['bare', server.url]);
   const [{ port }] = await once(bare, 'message');
@@ -136,6 +137,18 @@ async function insertWebhooks(dataSource, box, count) {
   }
   await dataSource.query('VACUUM ANALYZE webhooks');
   return made;
+}
+
+/**
+ * A gigabyte of WAL segments that have been written before, as a server has them that has worked for a while: a new one is filled with
+ * zeros first, and whoever commits waits for it.
+ */
+async function recycleWal(dataSource) {
+  for (let segment = 0; segment < 64; segment += 1) {
+    await dataSource.query(`SELECT pg_logical_emit_message(false, 'bench', '')`);
+    await dataSource.query('SELECT pg_switch_wal()');
+  }
+  await dataSource.query('CHECKPOINT');
 }
 
 /** As if the webhooks had taken that many deliveries in before. */

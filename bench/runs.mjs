@@ -41,6 +41,7 @@ await ensureBuild(console.log);
 const { parseConfig } = await import('../dist/config/parse-config.js');
 const { Service } = await import('../dist/service.js');
 const { runFacets } = await import('../dist/runs/domain/run-facets.js');
+const { signatureOf } = await import('../dist/runs/domain/run-signature.js');
 const { lexiconWords, wordsOf } = await import('../dist/runs/domain/search-words.js');
 
 const shortfalls = [];
@@ -171,7 +172,7 @@ async function fill(database, rows) {
          SELECT * FROM jsonb_to_recordset($1::jsonb) AS i (
            id uuid, title text, prompt text, state text, team_uid uuid, owner_uid uuid, creator_uid uuid, executor_uid uuid,
            source text, environment_id text, skill_spec text, config_name text, model_id text, schedule_id uuid,
-           ancestor_ids uuid[], metadata jsonb, created_at timestamptz, updated_at timestamptz, facets text[], words text[])
+           ancestor_ids uuid[], metadata jsonb, created_at timestamptz, updated_at timestamptz, facets text[], words text[], signature bytea)
        ), r AS (
          INSERT INTO runs (id, title, state, team_uid, owner_uid, creator_uid, executor_uid, source, environment_id, skill_spec,
                            config_name, model_id, schedule_id, ancestor_ids, metadata, created_at, updated_at)
@@ -181,7 +182,7 @@ async function fill(database, rows) {
          INSERT INTO run_definitions SELECT id, prompt, '{"model_id":"script"}' FROM i
        )
        INSERT INTO run_search
-       SELECT id, coalesce(team_uid, owner_uid), created_at, left(title, 200), coalesce(skill_spec, ''), facets, words FROM i`,
+       SELECT id, coalesce(team_uid, owner_uid), created_at, left(title, 200), coalesce(skill_spec, ''), facets, words, signature FROM i`,
       [JSON.stringify(batch)],
     );
   }
@@ -238,7 +239,9 @@ function aRun(random, n, rows, { team, admin, now, lexicon }) {
   const day = run.created_at.toISOString().slice(0, 10);
   const words = wordsOf(run.title, run.skill_spec, run.prompt);
   for (const word of lexiconWords(words)) lexicon.add(word);
-  return { ...run, facets: [...runFacets(run), `day:${day}`, `month:${day.slice(0, 7)}`], words };
+  const facets = runFacets(run);
+  const signature = `\\x${signatureOf([...facets, ...words]).toString('hex')}`;
+  return { ...run, facets: [...facets, `day:${day}`, `month:${day.slice(0, 7)}`], words, signature };
 }
 
 // ---- the lists

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Clock } from '../src/kernel/clock.js';
 import { Database, Tx } from '../src/kernel/persistence/database.js';
 import { Transactor } from '../src/kernel/persistence/transactor.js';
 import { artifactFacet } from '../src/runs/domain/run-facets.js';
+import { OwnerShares } from '../src/runs/persistence/owner-shares.js';
 import { RunList } from '../src/runs/persistence/run-list.js';
 import { RunRepository, type RunToInsert } from '../src/runs/persistence/run.repository.js';
 import { RunTransitions, TOUCHED } from '../src/runs/persistence/run-transitions.js';
@@ -147,17 +149,21 @@ const FILTERS: [query: string, other: Partial<RunToInsert> & Partial<Columns>][]
   ['q=kubernetis', { title: 'Repair the cluster' }],
 ];
 
-/** Lists are read in two ways: what little there is in a test is scanned, unless that is left out. */
-const WAYS = ['scanned', 'by the index'] as const;
+/** Lists are read in several ways: what little there is in a test is scanned, unless that is left out. */
+const WAYS = ['scanned', 'by the index', 'by the index without the owners'] as const;
 function readLists(way: (typeof WAYS)[number]): void {
   let depths: RunList['scanDepths'];
+  let share: OwnerShares['of'];
   beforeAll(() => {
-    const list = server.app.get(RunList);
+    const [list, shares] = [server.app.get(RunList), server.app.get(OwnerShares)];
     depths = list.scanDepths;
-    if (way === 'by the index') list.scanDepths = () => [];
+    share = shares.of;
+    if (way !== 'scanned') list.scanDepths = () => [];
+    if (way === 'by the index without the owners') shares.of = () => Promise.resolve(1);
   });
   afterAll(() => {
     server.app.get(RunList).scanDepths = depths;
+    server.app.get(OwnerShares).of = share;
   });
 }
 
@@ -185,6 +191,31 @@ describe.each(WAYS)('a filter, %s,', (way) => {
           .join('&'),
       ),
     ).toEqual([match]);
+  });
+
+  it('finds what matches among runs that were created before signatures', async () => {
+    await anotherTeam();
+    const [match] = await insert([MATCH, { ...MATCH, source: 'API', title: 'Something else' }]);
+    await server.dataSource.query(`UPDATE run_search SET signature = decode(repeat('ff', 64), 'hex')`);
+    for (const query of ['source=LOCAL', 'q=kubernetis']) {
+      expect(await idsOf(`${query}&sort_by=title`)).toEqual([match]);
+    }
+  });
+
+  it('by states pages in the order of titles', async () => {
+    await anotherTeam();
+    const titles = ['b', 'a', 'é', 'b', 'B', 'c', 'a', 'ab', 'b'];
+    const states = ['FAILED', 'BLOCKED', 'FAILED', 'ERROR'];
+    const runs = titles.flatMap((title) => states.map((state) => ({ title, state })));
+    const ids = await insert(runs);
+    const wanted = runs
+      .map((run, index) => ({ ...run, id: ids[index] ?? '' }))
+      .filter(({ state }) => state !== 'ERROR')
+      .sort((a, b) => Buffer.compare(Buffer.from(a.title), Buffer.from(b.title)) || (a.id < b.id ? -1 : 1))
+      .map(({ id }) => id);
+    const query = 'state=FAILED&state=BLOCKED&sort_by=title&limit=4';
+    expect(await walk(`${query}&sort_order=asc`)).toEqual(wanted);
+    expect(await walk(`${query}&sort_order=desc`)).toEqual(wanted.reverse());
   });
 
   it('finds runs without an environment', async () => {
@@ -436,6 +467,20 @@ const generator = (start: number) => (): number => {
   t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
   return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
 };
+
+it('the share of an owner in all runs is known from the statistics', async () => {
+  await anotherTeam();
+  await insert(Array.from({ length: 30 }, () => ({})));
+  await server.dataSource.query('ANALYZE run_search');
+  const [{ share }] = await server.dataSource.query<[{ share: number }]>(
+    `SELECT avg((scope_uid = $1)::int)::float8 AS share FROM run_search`,
+    [team],
+  );
+  const { app } = server;
+  const shares = new OwnerShares(app.get(Database), app.get(Clock));
+  expect(await shares.of([team])).toBeCloseTo(share, 4);
+  expect(await shares.of([randomUUID()])).toBe(0);
+});
 
 describe('a page in an order of time, of the days that are expected to hold it,', () => {
   const HOUR = 3_600_000;

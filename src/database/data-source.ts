@@ -80,6 +80,7 @@ import { Scores1763683200017 } from './migrations/1763683200017-scores.js';
 import { RunUsage1763683200018 } from './migrations/1763683200018-run-usage.js';
 import { Checkpoints1763683200019 } from './migrations/1763683200019-checkpoints.js';
 import { ScorersOfFactories1763683200020 } from './migrations/1763683200020-scorers-of-factories.js';
+import { RunSignatures1763683200021 } from './migrations/1763683200021-run-signatures.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -167,6 +168,7 @@ export function createDataSource(options: { url: string; poolSize?: number }): D
       RunUsage1763683200018,
       Checkpoints1763683200019,
       ScorersOfFactories1763683200020,
+      RunSignatures1763683200021,
     ],
     migrationsTransactionMode: 'each',
     synchronize: false,

@@ -40,6 +40,7 @@ import { ExecutionQueries } from './persistence/execution-queries.js';
 import { IdempotencyKeyRepository } from './persistence/idempotency-key.repository.js';
 import { RunEventLog } from './persistence/run-event-log.js';
 import { RunEventReadModel } from './persistence/run-event.read-model.js';
+import { OwnerShares } from './persistence/owner-shares.js';
 import { RunMail } from './persistence/run-mail.js';
 import { RunMessageRepository } from './persistence/run-message.repository.js';
 import { RunExecutionRepository } from './persistence/run-execution.repository.js';
@@ -112,6 +113,7 @@ class PortsModule {}
     WaitingRuns,
     RunReadModel,
     RunList,
+    OwnerShares,
     RunSearch,
     ConversationRepository,
     AttachmentRepository,

@@ -1,5 +1,6 @@
 import { createdFacets, filterFacets, hasOwnFacet, scopeFacet } from '../domain/run-facets.js';
 import type { RunFilter, RunOrder } from '../domain/run-filter.js';
+import { signatureBits } from '../domain/run-signature.js';
 import type { RunVisibility } from './run.read-model.js';
 
 /** A place in an order, as text: runs without a skill stand in the second part of the order by agent, all else in the first. */
@@ -18,6 +19,15 @@ export interface RunListRequest extends RunOrder {
   /** Runs that changed after this moment are left out. */
   asOf?: string;
   limit: number;
+}
+
+/** A request with what has to be known to put it into SQL. */
+export interface RunListQuery extends RunListRequest {
+  /** For each word of the search those that it may stand for; undefined without a search. */
+  words: string[][] | undefined;
+  /** Whether the owners are worth asking the index of tokens for: not where most runs are theirs, and their list is long. */
+  ownersAreFew: boolean;
+  now: Date;
 }
 
 /** As in the indexes `runs_*_long_lived`. */
@@ -146,30 +156,57 @@ const createdSql = ({ createdAfter, createdBefore }: RunFilter, column: string, 
 const wordsSql = (words: string[][] | undefined, p: Parameters): string[] =>
   (words ?? []).map((group) => `s.words && ${p.add(group, 'text[]')}`);
 
-/** The filter in two halves: `matches`, a column of what is looked at, of the one table, and `filtered`, which goes on from there `x` to the other. */
+/** A group of more words is not looked for in signatures: one of them would seem to be in each. */
+const MAX_SIGNED_WORDS = 6;
+
+/** Conditions on the signature of `run_search s` that whatever matches fulfils, and little else. */
+function signatureSql({ filter, words }: RunListQuery): string[] {
+  const mayHave = (token: string): string =>
+    signatureBits(token)
+      .map((bit) => `get_bit(s.signature, ${String(bit)}) = 1`)
+      .join(' AND ');
+  return [
+    ...filterFacets({ ...filter, artifactType: undefined }).map(mayHave),
+    ...(words ?? [])
+      .filter((group) => group.length <= MAX_SIGNED_WORDS)
+      .map((group) => `(${group.map(mayHave).join(' OR ')})`),
+  ];
+}
+
+/** Whether the entries of an index in the order of the list tell most of what does not match. */
+export const isToldByEntries = (query: RunListQuery, part: Part): boolean =>
+  part.of === 'search' && signatureSql(query).length > 0;
+
+/**
+ * The filter in two halves: `matches`, a column that is read with the order, and `filtered`, which goes on from there `x`.
+ *
+ * With the order the row is at hand, of the one table; of the other it is looked up where that leaves a run. If the signature can tell, only
+ * the entry of the index is read with the order, and both rows are looked up.
+ */
 function filterSql(
-  request: RunListRequest,
+  query: RunListQuery,
   of: Part['of'],
-  words: string[][] | undefined,
   p: Parameters,
 ): { matches: string; filtered: string } {
-  const { filter } = request;
+  const { filter, words } = query;
   const artifact =
     filter.artifactType === undefined
       ? []
       : [`s.facets @> ${p.add(filterFacets({ artifactType: filter.artifactType }), 'text[]')}`];
   const ofSearch = [...wordsSql(words, p), ...artifact];
-  const ofRuns = [...changingSql(request, p), ...lastingSql(filter, p)];
-  // Of the table that the order is read from the row is at hand; the other one is looked up where that leaves a run.
-  const [own, others] = of === 'runs' ? [ofRuns, ofSearch] : [ofSearch, ofRuns];
-  const other = of === 'runs' ? 'run_search s WHERE s.run_id = x.id' : 'runs r WHERE r.id = x.id';
+  const ofRuns = [...changingSql(query, p), ...lastingSql(filter, p)];
+  const signature = of === 'search' ? signatureSql(query) : [];
+  const atHand = of === 'runs' ? ofRuns : signature.length > 0 ? signature : ofSearch;
+  const lookUp = (row: string, conditions: string[], alias: string): string[] =>
+    conditions.length === 0 || conditions === atHand
+      ? []
+      : [`CROSS JOIN LATERAL (SELECT 1 FROM ${row} AND ${conditions.join(' AND ')} OFFSET 0) ${alias}`];
   return {
-    matches: own.length === 0 ? '' : `, ${own.join(' AND ')} AS matches`,
+    matches: atHand.length === 0 ? '' : `, ${atHand.join(' AND ')} AS matches`,
     filtered: [
-      ...(others.length === 0
-        ? []
-        : [`CROSS JOIN LATERAL (SELECT 1 FROM ${other} AND ${others.join(' AND ')} OFFSET 0) matching`]),
-      ...(own.length === 0 ? [] : ['WHERE x.matches']),
+      ...lookUp('runs r WHERE r.id = x.id', ofRuns, 'matching_run'),
+      ...lookUp('run_search s WHERE s.run_id = x.id', ofSearch, 'matching_search'),
+      ...(atHand.length === 0 ? [] : ['WHERE x.matches']),
     ].join(' '),
   };
 }
@@ -180,24 +217,21 @@ const mergeSql = (lanes: string[], direction: string, depth: number): string =>
     ORDER BY ${direction} LIMIT ${String(depth)}`;
 
 /** Reads an index in the order of the list, no deeper than `depth`, and filters what it yields. */
-export function scanSql(
-  request: RunListRequest,
-  part: Part,
-  words: string[][] | undefined,
-  depth: number,
-): PageSql {
+export function scanSql(query: RunListQuery, part: Part, depth: number): PageSql {
   const p = new Parameters();
-  const { order, limit } = request;
-  const { matches, filtered } = filterSql(request, part.of, words, p);
-  const lanes =
-    part.of === 'runs' ? runLanes(request, part, matches, p) : searchLanes(request, part, matches, p);
+  const { order, limit } = query;
+  const { matches, filtered } = filterSql(query, part.of, p);
+  const lanes = part.of === 'runs' ? runLanes(query, part, matches, p) : searchLanes(query, part, matches, p);
   const direction = `key ${order}, id ${order}`;
+  const looked =
+    part.type === 'text'
+      ? 'count(*)::int AS scanned'
+      : 'count(*)::int AS scanned, min(key) AS earliest, max(key) AS latest';
   return {
     key: keyText(part),
     parameters: p,
     // Not materialized: the page ends the scan. What it would have come to is looked at only where it holds too little.
-    looked: `SELECT count(*)::int AS scanned${part.type === 'timestamptz' ? ', min(key) AS earliest, max(key) AS latest' : ''}
-         FROM scanned WHERE (SELECT count(*) FROM page) < ${String(limit)}`,
+    looked: `SELECT ${looked} FROM scanned WHERE (SELECT count(*) FROM page) < ${String(limit)}`,
     ctes: `scanned AS NOT MATERIALIZED (
          ${mergeSql(lanes, direction, depth)}
        ), page AS MATERIALIZED (
@@ -209,8 +243,14 @@ export function scanSql(
 /** One lane for each owner, and for each state that is asked for: together they are merged in order from one index each. */
 function runLanes(request: RunListRequest, part: Part, matches: string, p: Parameters): string[] {
   const { visibility, filter, order, asOf } = request;
+  const owners = ownersSql(visibility, p);
+  const states = filter.states?.map((state) => [`r.state = ${p.add(state, 'text')}`]) ?? [[]];
   const lane = (conditions: string[]): string =>
-    `SELECT r.updated_at AS key, r.id${matches} FROM runs r WHERE ${conditions.join(' AND ')}`;
+    `SELECT ${part.key} AS key, r.id${matches} FROM runs r WHERE ${conditions.join(' AND ')}`;
+  if (part.type === 'text') {
+    const bounds = keysetSql(request, part, part.key, 'r.id', p);
+    return owners.flatMap((owner) => states.map((state) => lane([owner, ...state, ...bounds])));
+  }
   const bounds = [
     ...keysetSql(request, part, part.key, 'r.id', p),
     // What was created after a moment did not change before it.
@@ -219,8 +259,6 @@ function runLanes(request: RunListRequest, part: Part, matches: string, p: Param
       .map((bound) => `r.updated_at > ${p.add(bound, 'timestamptz')}`),
     ...(asOf === undefined ? [] : [`r.updated_at <= ${p.add(asOf, 'timestamptz')}`]),
   ];
-  const owners = ownersSql(visibility, p);
-  const states = filter.states?.map((state) => [`r.state = ${p.add(state, 'text')}`]) ?? [[]];
   if (filter.createdBefore === undefined || order === 'asc') {
     return owners.flatMap((owner) => states.map((state) => lane([owner, ...state, ...bounds])));
   }
@@ -251,21 +289,16 @@ function searchLanes(request: RunListRequest, part: Part, matches: string, p: Pa
   );
 }
 
-const NOTHING_LOOKED_AT = 'SELECT 0 AS scanned';
+export const NOTHING_LOOKED_AT = 'SELECT 0 AS scanned';
 
 /** Finds all that match, and sorts them. */
-export function matchSql(
-  request: RunListRequest,
-  part: Part,
-  words: string[][] | undefined,
-  now: Date,
-): PageSql {
+export function matchSql(query: RunListQuery, part: Part): PageSql {
   const p = new Parameters();
   return {
     key: keyText(part),
     parameters: p,
     looked: NOTHING_LOOKED_AT,
-    ctes: `page AS MATERIALIZED (${matchesSql(request, part, words, now, p)})`,
+    ctes: `page AS MATERIALIZED (${matchesSql(query, part, p)})`,
   };
 }
 
@@ -277,15 +310,9 @@ export function matchSql(
  *
  * @returns undefined where the stretch has too many days and months to be asked for
  */
-export function stretchSql(
-  request: RunListRequest,
-  part: Part,
-  words: string[][] | undefined,
-  stretch: Stretch,
-  now: Date,
-): PageSql | undefined {
+export function stretchSql(query: RunListQuery, part: Part, stretch: Stretch): PageSql | undefined {
   const p = new Parameters();
-  const { filter, visibility, order, limit } = request;
+  const { filter, visibility, order, limit, now } = query;
   const byChange = part.of === 'runs';
   const after = new Date(stretch.earliest.getTime() - (byChange ? LONG_LIVED_MS : 0) - 1);
   const before = new Date(stretch.latest.getTime() + 1);
@@ -297,7 +324,7 @@ export function stretchSql(
   };
   if (createdFacets({ after: created.createdAfter, before: created.createdBefore, now }) === undefined)
     return undefined;
-  const recent = matchesSql({ ...request, filter: { ...filter, ...created } }, part, words, now, p);
+  const recent = matchesSql({ ...query, filter: { ...filter, ...created } }, part, p);
   if (!byChange) {
     return {
       key: keyText(part),
@@ -306,7 +333,7 @@ export function stretchSql(
       ctes: `page AS MATERIALIZED (${recent})`,
     };
   }
-  const { matches, filtered } = filterSql(request, 'runs', words, p);
+  const { matches, filtered } = filterSql(query, 'runs', p);
   const direction = `key ${order}, id ${order}`;
   const bounds = [
     IS_LONG_LIVED,
@@ -316,7 +343,7 @@ export function stretchSql(
       ? 'r.updated_at >= (SELECT min(key) FROM recent)'
       : 'r.updated_at <= (SELECT max(key) FROM recent)',
     `(SELECT count(*) FROM recent) = ${String(limit)}`,
-    ...keysetSql(request, part, part.key, 'r.id', p),
+    ...keysetSql(query, part, part.key, 'r.id', p),
   ];
   const lanes = ownersSql(visibility, p).map(
     (owner) =>
@@ -339,17 +366,11 @@ export function stretchSql(
  * Key and id of the first that match: found by their tokens, else by their state and time, and sorted. The place of the cursor is compared
  * outside of a fence (OFFSET 0): within reach the planner would take it for the most selective condition and walk the index of the order.
  */
-function matchesSql(
-  request: RunListRequest,
-  part: Part,
-  words: string[][] | undefined,
-  now: Date,
-  p: Parameters,
-): string {
-  const { filter, order, limit, visibility } = request;
+function matchesSql(query: RunListQuery, part: Part, p: Parameters): string {
+  const { filter, order, limit, visibility, words, ownersAreFew, now } = query;
   const tokens = filterFacets(filter);
   const created = createdFacets({ after: filter.createdAfter, before: filter.createdBefore, now });
-  const changing = changingSql(request, p);
+  const changing = changingSql(query, p);
   const select = `SELECT ${part.key} AS key,`;
   let found: string;
   if (tokens.length > 0 || words !== undefined || changing.length === 0) {
@@ -362,8 +383,8 @@ function matchesSql(
     if (tokens.length > 0) ofSearch.push(`s.facets @> ${p.add(tokens, 'text[]')}`);
     if (indexed && created !== undefined) ofSearch.push(`s.facets && ${p.add(created, 'text[]')}`);
     if (visibility.runId !== null) ofSearch.push(`s.run_id = ${p.add(visibility.runId, 'uuid')}`);
-    else if (hasOwnFacet(filter)) {
-      // Not to be found by: the index of tokens has few entries to read, and that of owners many.
+    else if (indexed && (!ownersAreFew || hasOwnFacet(filter))) {
+      // Not to be found by: its list would be longer than all that is left without it.
       ofSearch.push(`(s.scope_uid = ANY (${p.add(scopesOf(visibility), 'uuid[]')})) IS TRUE`);
     } else if (indexed) ofSearch.push(`s.facets && ${p.add(scopesOf(visibility).map(scopeFacet), 'text[]')}`);
     else ofSearch.push(`s.scope_uid = ANY (${p.add(scopesOf(visibility), 'uuid[]')})`);
@@ -386,7 +407,7 @@ function matchesSql(
         ? `${select} r.id FROM runs r WHERE ${ofRuns}`
         : `${select} s.run_id AS id FROM run_search s WHERE ${[`s.run_id = ANY (${ids})`, ...(part.where === undefined ? [] : [part.where])].join(' AND ')}`;
   }
-  const keyset = keysetSql(request, part, 'm.key', 'm.id', p);
+  const keyset = keysetSql(query, part, 'm.key', 'm.id', p);
   return `SELECT m.key, m.id FROM (${found} OFFSET 0) m
           ${keyset.length > 0 ? `WHERE ${keyset.join(' AND ')}` : ''} ORDER BY m.key ${order}, m.id ${order} LIMIT ${String(limit)}`;
 }

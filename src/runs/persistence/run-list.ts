@@ -6,11 +6,14 @@ import type { RunFilter, RunOrder } from '../domain/run-filter.js';
 import type { RunView } from '../domain/run-view.js';
 import { termsOf } from '../domain/search-words.js';
 import {
+  isToldByEntries,
   type Looked,
   matchSql,
   MAX_LONG_LIVED,
+  NOTHING_LOOKED_AT,
   type PageSql,
   type Part,
+  type RunListQuery,
   type RunListRequest,
   type RunPosition,
   scanSql,
@@ -19,6 +22,7 @@ import {
   stretchSql,
   timeText,
 } from './run-list-sql.js';
+import { OwnerShares } from './owner-shares.js';
 import { RunSearch } from './run-search.js';
 import { RUN_COLUMNS, RUN_JOINS } from './run.read-model.js';
 
@@ -30,6 +34,8 @@ export type ListedRun = RunView & { position: RunPosition; readAt: string };
  * is; elsewhere, if enough have matched to expect a page of so many, so many are filtered. What is left is asked of the whole index.
  */
 const SCANS = [400, 6_000] as const;
+/** The same where the entries of the order's index tell what does not match: they cost a tenth of the runs. */
+const SCANS_OF_ENTRIES = [1_000, 8_000] as const;
 /** So many times a page, where that is more. */
 const SECOND_SCAN_OF_PAGE = 40;
 
@@ -51,6 +57,14 @@ const PARTS: Record<RunOrder['sort'], Part[]> = {
   ],
 };
 
+/** Of runs in these states alone: each state but that of most runs has an index by title. */
+const BY_STATE_AND_TITLE: Part = { key: `left(r.title, 200) COLLATE "C"`, type: 'text', of: 'runs' };
+
+const partsOf = ({ sort, filter: { states } }: RunListRequest): Part[] =>
+  sort === 'title' && states !== undefined && !states.includes('SUCCEEDED')
+    ? [BY_STATE_AND_TITLE]
+    : PARTS[sort];
+
 /**
  * Lists of runs, fast whatever the filter, at a million runs of one team:
  *
@@ -67,25 +81,29 @@ export class RunList {
   constructor(
     private readonly database: Database,
     private readonly search: RunSearch,
+    private readonly shares: OwnerShares,
     private readonly clock: Clock,
   ) {}
 
   /** How deep an order is read before the index of tokens is asked; a test leaves it out to see the latter alone. */
-  scanDepths = ({ limit }: RunListRequest): number[] => [
-    Math.max(SCANS[0], 2 * limit),
-    Math.max(SCANS[1], SECOND_SCAN_OF_PAGE * limit),
-  ];
+  scanDepths = (query: RunListQuery, part: Part): number[] => {
+    const [first, second] = isToldByEntries(query, part) ? SCANS_OF_ENTRIES : SCANS;
+    return [Math.max(first, 2 * query.limit), Math.max(second, SECOND_SCAN_OF_PAGE * query.limit)];
+  };
 
   /** @returns at most `limit` runs */
   async read(request: RunListRequest): Promise<ListedRun[]> {
-    const words = await this.wordsOf(request);
+    const scopes = scopesOf(request.visibility);
+    const words = await this.wordsOf(request, scopes);
     if (words?.length === 0) return [];
+    const ownersAreFew = (await this.shares.of(scopes)) < 0.5;
+    const query = { ...request, words, ownersAreFew, now: this.clock.now() };
     const found: ListedRun[] = [];
-    for (const [index, part] of PARTS[request.sort].entries()) {
+    for (const [index, part] of partsOf(request).entries()) {
       if (index < (request.after?.part ?? 0) || found.length >= request.limit) continue;
       const after = request.after?.part === index ? request.after : undefined;
       const limit = request.limit - found.length;
-      const rows = await this.readPart({ ...request, after, limit }, part, words);
+      const rows = await this.readPart({ ...query, after, limit }, part);
       found.push(
         ...rows.map((row) => ({
           ...row,
@@ -98,33 +116,34 @@ export class RunList {
   }
 
   /** For each word of the search those that it may stand for; empty for a search without a word. */
-  private async wordsOf({ filter, visibility }: RunListRequest): Promise<string[][] | undefined> {
+  private async wordsOf({ filter }: RunListRequest, scopes: string[]): Promise<string[][] | undefined> {
     if (filter.q === undefined) return undefined;
     const terms = termsOf(filter.q);
-    const scopes = scopesOf(visibility);
     return scopes.length === 0 ? terms.map((term) => [term]) : this.search.meantBy(terms, scopes);
   }
 
-  private async readPart(
-    request: RunListRequest,
-    part: Part,
-    words: string[][] | undefined,
-  ): Promise<ListedRow[]> {
-    const { limit, filter } = request;
-    if (!hasConditions(filter)) return (await this.fetch(request, scanSql(request, part, words, limit))).rows;
-    const [first, second] = this.scanDepths(request);
+  private async readPart(query: RunListQuery, part: Part): Promise<ListedRow[]> {
+    const { limit, filter } = query;
+    if (!hasConditions(filter)) return (await this.fetch(query, scanSql(query, part, limit))).rows;
+    const [first, second] = this.scanDepths(query, part);
     if (first !== undefined) {
-      const { rows, scanned, extent } = await this.fetch(request, scanSql(request, part, words, first));
+      const { rows, scanned, extent } = await this.fetch(query, scanSql(query, part, first));
       if (rows.length >= limit || scanned < first) return rows;
       const scanDeeper = async (): Promise<ListedRow[] | undefined> => {
         if (second === undefined || (rows.length * second) / first < limit) return undefined;
-        const deeper = await this.fetch(request, scanSql(request, part, words, second));
+        const statement = scanSql(query, part, second);
+        if (isToldByEntries(query, part)) {
+          // Whether that were all is not worth reading the order again for.
+          const { rows: page } = await this.fetch(query, { ...statement, looked: NOTHING_LOOKED_AT });
+          return page.length >= limit ? page : undefined;
+        }
+        const deeper = await this.fetch(query, statement);
         return deeper.rows.length >= limit || deeper.scanned < second ? deeper.rows : undefined;
       };
       const readStretches = async (): Promise<ListedRow[] | undefined> => {
-        if (extent === undefined || !isIndexed(filter, words)) return undefined;
-        for (const stretch of stretchesBeyond(extent, request, rows.length)) {
-          const page = await this.readStretch(request, part, words, stretch);
+        if (extent === undefined || !isIndexed(query)) return undefined;
+        for (const stretch of stretchesBeyond(extent, query, rows.length)) {
+          const page = await this.readStretch(query, part, stretch);
           if (page !== undefined) return page;
         }
         return undefined;
@@ -136,20 +155,19 @@ export class RunList {
           : ((await scanDeeper()) ?? (await readStretches()));
       if (page !== undefined) return page;
     }
-    return (await this.fetch(request, matchSql(request, part, words, this.clock.now()))).rows;
+    return (await this.fetch(query, matchSql(query, part))).rows;
   }
 
   /** @returns undefined when the page does not end within the stretch, or that would not be worth looking for */
   private async readStretch(
-    request: RunListRequest,
+    query: RunListQuery,
     part: Part,
-    words: string[][] | undefined,
     stretch: Stretch,
   ): Promise<ListedRow[] | undefined> {
-    const statement = stretchSql(request, part, words, stretch, this.clock.now());
+    const statement = stretchSql(query, part, stretch);
     if (statement === undefined) return undefined;
-    const { rows, scanned } = await this.fetch(request, statement);
-    const last = rows.length < request.limit ? undefined : rows.at(-1);
+    const { rows, scanned } = await this.fetch(query, statement);
+    const last = rows.length < query.limit ? undefined : rows.at(-1);
     if (last === undefined || scanned >= MAX_LONG_LIVED) return undefined;
     const end = Date.parse(last.key);
     return end >= stretch.earliest.getTime() && end <= stretch.latest.getTime() ? rows : undefined;
@@ -183,7 +201,7 @@ const hasConditions = (filter: RunFilter): boolean =>
   Object.values(filter).some((value) => value !== undefined);
 
 /** Whether the filter names what the index of tokens holds. */
-const isIndexed = (filter: RunFilter, words: string[][] | undefined): boolean =>
+const isIndexed = ({ filter, words }: RunListQuery): boolean =>
   words !== undefined || filterFacets(filter).length > 0;
 
 /**

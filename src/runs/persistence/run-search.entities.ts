@@ -6,10 +6,10 @@ import { RunEntity } from './run.entities.js';
  * write.
  */
 @Entity('run_search')
-@Index('run_search_created', ['scopeUid', 'createdAt', 'runId'])
-@Index('run_search_title', ['scopeUid', 'title', 'runId'])
-@Index('run_search_agent', ['scopeUid', 'agent', 'runId'])
-// A GIN index, which TypeORM cannot describe; the migration makes it.
+// TypeORM cannot describe GIN indexes, nor such that include a column; the migrations make them.
+@Index('run_search_created', { synchronize: false })
+@Index('run_search_title', { synchronize: false })
+@Index('run_search_agent', { synchronize: false })
 @Index('run_search_tokens', { synchronize: false })
 export class RunSearchEntity {
   @PrimaryColumn('uuid', { name: 'run_id', primaryKeyConstraintName: 'run_search_pkey' })
@@ -41,6 +41,10 @@ export class RunSearchEntity {
   /** Of title, prompt and skill. */
   @Column({ type: 'text', array: true, collation: 'C' })
   words: string[];
+
+  /** See `signatureOf`: of facets and words, but for the facets of artifacts. */
+  @Column({ type: 'bytea' })
+  signature: Buffer;
 }
 
 /** The words of the runs of a team or a person: what a misspelt or unfinished word may mean. */

@@ -1,17 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Tx } from '../../kernel/persistence/database.js';
 import { runFacets, type RunFacts } from '../domain/run-facets.js';
+import { signatureOf } from '../domain/run-signature.js';
 import { lexiconWords, meantWords, wordsOf } from '../domain/search-words.js';
 
 /** Columns of a new run's input that its search row is made of. */
-export const SEARCH_INPUT_COLUMNS = 'facets text[], words text[], lexicon text[]';
+export const SEARCH_INPUT_COLUMNS = 'facets text[], words text[], signature bytea, lexicon text[]';
 
 /** What stands in {@link SEARCH_INPUT_COLUMNS}. */
 export const searchInput = (
   run: RunFacts & { title: string; prompt: string },
-): { facets: string[]; words: string[]; lexicon: string[] } => {
+): { facets: string[]; words: string[]; signature: string; lexicon: string[] } => {
   const words = wordsOf(run.title, run.skill_spec, run.prompt);
-  return { facets: runFacets(run), words, lexicon: lexiconWords(words) };
+  const facets = runFacets(run);
+  const signature = `\\x${signatureOf([...facets, ...words]).toString('hex')}`;
+  return { facets, words, signature, lexicon: lexiconWords(words) };
 };
 
 /** The tokens of a time of creation. */
@@ -23,9 +26,9 @@ const createdFacetsSql = (time: string): string =>
  * transactions which meet in the same new words wait for one another and seldom get stuck. A known word is only looked up.
  */
 export const INSERT_SEARCH_CTES = `search AS (
-         INSERT INTO run_search (run_id, scope_uid, created_at, title, agent, facets, words)
+         INSERT INTO run_search (run_id, scope_uid, created_at, title, agent, facets, words, signature)
          SELECT id, coalesce(team_uid, owner_uid), now(), left(title, 200), coalesce(skill_spec, ''),
-                facets || ${createdFacetsSql('now()')}, words FROM input
+                facets || ${createdFacetsSql('now()')}, words, signature FROM input
        ), lexicon AS (
          INSERT INTO run_words (scope_uid, word)
          SELECT DISTINCT coalesce(team_uid, owner_uid) AS scope_uid, word COLLATE "C" AS word

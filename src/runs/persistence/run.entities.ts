@@ -55,8 +55,10 @@ export class ConversationEntity {
 @Index('runs_origin_key', ['originKey'], { unique: true, where: 'origin_key IS NOT NULL' })
 @Index('runs_parent', ['parentRunId'], { where: 'parent_run_id IS NOT NULL' })
 @Check('runs_one_scope', `num_nonnulls(team_uid, owner_uid) = 1`)
-// An index over an expression, which TypeORM cannot describe; the migration makes it.
+// Indexes over expressions, which TypeORM cannot describe; the migrations make them.
 @Index('runs_queue', { synchronize: false })
+@Index('runs_team_state_title', { synchronize: false })
+@Index('runs_owner_state_title', { synchronize: false })
 @Index('runs_team_updated', ['teamUid', 'updatedAt', 'id'], { where: 'team_uid IS NOT NULL' })
 @Index('runs_owner_updated', ['ownerUid', 'updatedAt', 'id'], { where: 'owner_uid IS NOT NULL' })
 @Index('runs_team_state', ['teamUid', 'state', 'updatedAt', 'id'], { where: 'team_uid IS NOT NULL' })
