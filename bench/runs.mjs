@@ -40,9 +40,7 @@ await ensureDependencies(console.log);
 await ensureBuild(console.log);
 const { parseConfig } = await import('../dist/config/parse-config.js');
 const { Service } = await import('../dist/service.js');
-const { runFacets } = await import('../dist/runs/domain/run-facets.js');
-const { signatureOf } = await import('../dist/runs/domain/run-signature.js');
-const { lexiconWords, wordsOf } = await import('../dist/runs/domain/search-words.js');
+const { searchInput } = await import('../dist/runs/persistence/run-search.js');
 
 const shortfalls = [];
 const measured = new Map();
@@ -237,10 +235,8 @@ function aRun(random, n, rows, { team, admin, now, lexicon }) {
     updated_at: new Date(created + lasts < now ? created + lasts : created + random() * (now - created)),
   };
   const day = run.created_at.toISOString().slice(0, 10);
-  const words = wordsOf(run.title, run.skill_spec, run.prompt);
-  for (const word of lexiconWords(words)) lexicon.add(word);
-  const facets = runFacets(run);
-  const signature = `\\x${signatureOf([...facets, ...words]).toString('hex')}`;
+  const { facets, words, signature, lexicon: known } = searchInput(run);
+  for (const word of known) lexicon.add(word);
   return { ...run, facets: [...facets, `day:${day}`, `month:${day.slice(0, 7)}`], words, signature };
 }
 

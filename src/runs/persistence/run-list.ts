@@ -36,6 +36,9 @@ export type ListedRun = RunView & { position: RunPosition; readAt: string };
 const SCANS = [400, 6_000] as const;
 /** The same where the entries of the order's index tell what does not match: they cost a tenth of the runs. */
 const SCANS_OF_ENTRIES = [1_000, 8_000] as const;
+/** An owner of this share of all runs is not asked of the index of tokens: to read its list would cost more than to skip others' runs. */
+const MOST_RUNS = 0.5;
+
 /** So many times a page, where that is more. */
 const SECOND_SCAN_OF_PAGE = 40;
 
@@ -68,8 +71,8 @@ const partsOf = ({ sort, filter: { states } }: RunListRequest): Part[] =>
 /**
  * Lists of runs, fast whatever the filter, at a million runs of one team:
  *
- * 1. An index in the order of the list is read from the place of the cursor on, and what it yields is filtered. Filters that leave one
- *    run in twenty end here.
+ * 1. An index in the order of the list is read from the place of the cursor on, and what it yields is filtered: in the orders by title and
+ *    by skill mostly within the index. Filters that leave one run in twenty end here.
  * 2. What leaves fewer is found by its tokens in `run_search`, intersected within one GIN index, and sorted: in an order of time those of
  *    the days that are expected to hold a page, however many there are in all.
  * 3. What leaves fewer still is found among all.
@@ -96,7 +99,7 @@ export class RunList {
     const scopes = scopesOf(request.visibility);
     const words = await this.wordsOf(request, scopes);
     if (words?.length === 0) return [];
-    const ownersAreFew = (await this.shares.of(scopes)) < 0.5;
+    const ownersAreFew = hasConditions(request.filter) && (await this.shares.of(scopes)) < MOST_RUNS;
     const query = { ...request, words, ownersAreFew, now: this.clock.now() };
     const found: ListedRun[] = [];
     for (const [index, part] of partsOf(request).entries()) {
