@@ -25,6 +25,9 @@ const LISTENING_ROLES = ['api', 'dispatcher', 'ingress', 'evaluator'] as const;
 
 const CHANNEL = 'millwright_signals';
 const RECONNECT_DELAY_MS = 1000;
+/** NOTIFY commits like any transaction. A hint that may be lost needs not wait for the disk, nor keep it from those who must. */
+const NOTIFY = `
+  SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message, set_config('synchronous_commit', 'off', true)`;
 
 /**
  * Signals between replicas over LISTEN and NOTIFY.
@@ -79,10 +82,7 @@ export class Signals implements OnModuleInit, OnApplicationShutdown {
       const messages = [...this.outbox];
       this.outbox.clear();
       try {
-        await this.database.query('SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message', [
-          CHANNEL,
-          messages,
-        ]);
+        await this.database.query(NOTIFY, [CHANNEL, messages]);
       } catch (error) {
         this.logger.warn({ err: error }, 'signals were lost; the polls will make up for it');
       }

@@ -36,13 +36,28 @@ export type Reception =
   | { outcome: 'aborted' }
   | Refusal;
 
+/** A webhook's own, or that of failed authentication. */
+type BudgetKind = 'deliveries' | 'failures';
+
 export type Refusal =
   | { outcome: 'not_found' | 'unauthenticated' | 'too_large' | 'invalid_json' }
-  | { outcome: 'over_budget'; of: 'deliveries' | 'failures'; retryAfterSeconds: number }
+  | { outcome: 'over_budget'; of: BudgetKind; retryAfterSeconds: number }
   /** The webhook was changed again and again while it was being judged. */
   | { outcome: 'unsettled' };
 
 type Judgement = Reception | { outcome: 'stale' };
+
+/** What a request deserves by itself. */
+interface Verdict {
+  record: DeliveryRecord;
+  /** The answer once that is recorded. */
+  reception: Reception;
+  /** Whose budget the record spends. */
+  spends?: BudgetKind;
+}
+
+/** What is recorded of a request beside its webhook and its headers. */
+type Judged = Pick<DeliveryRecord, 'status' | 'identity' | 'sizeBytes' | 'payload' | 'budget'>;
 
 /** How often a request is judged anew because its webhook had changed. */
 const MAX_JUDGEMENTS = 4;
@@ -80,93 +95,113 @@ export class ReceiveDelivery {
   private async judge(webhook: IngressWebhook, arrival: Arrival): Promise<Judgement> {
     if (!webhook.isAt(arrival)) return { outcome: 'not_found' };
     const claim = webhook.claimOf(arrival, this.clock.now().getTime());
-    if (claim === undefined) return this.refuse(webhook, arrival, arrival.contentLength ?? 0);
+    const reading = claim && (await arrival.readBody());
+    if (reading?.outcome === 'aborted') return reading;
+    const verdict = this.verdictOn(webhook, arrival, claim, reading);
+    return outcomeOf(verdict, await this.recordDelivery.execute(verdict.record));
+  }
 
-    const reading = await arrival.readBody();
-    if (reading.outcome === 'aborted') return reading;
+  private verdictOn(
+    webhook: IngressWebhook,
+    arrival: Arrival,
+    claim: Claim | undefined,
+    reading: Exclude<BodyReading, { outcome: 'aborted' }> | undefined,
+  ): Verdict {
+    if (claim === undefined || reading === undefined) {
+      return this.refuse(webhook, arrival, arrival.contentLength ?? 0);
+    }
     if (reading.outcome === 'too_large') {
-      const record = this.recordOf(webhook, arrival, 'rejected_too_large', reading.sizeBytes);
-      return answer(await this.recordDelivery.execute(record), { outcome: 'too_large' }, 'deliveries');
+      const { sizeBytes } = reading;
+      return {
+        record: this.recordOf(webhook, arrival, { status: 'rejected_too_large', sizeBytes }),
+        reception: { outcome: 'too_large' },
+      };
     }
     const { body } = reading;
-    if (!claim.fits(body)) return this.refuse(webhook, arrival, body.length);
-    return this.admit(webhook, arrival, claim, body);
+    return claim.fits(body)
+      ? this.admit(webhook, arrival, claim, body)
+      : this.refuse(webhook, arrival, body.length);
   }
 
   /** The request is authentic: it spends the webhook's budget, whatever it holds. */
-  private async admit(
-    webhook: IngressWebhook,
-    arrival: Arrival,
-    claim: Claim,
-    body: Buffer,
-  ): Promise<Judgement> {
+  private admit(webhook: IngressWebhook, arrival: Arrival, claim: Claim, body: Buffer): Verdict {
     const perMinute = this.config.webhookDeliveriesPerMinute;
     const budget = perMinute > 0 ? { key: webhook.uid, perMinute } : undefined;
+    const sizeBytes = body.length;
     const payload = parsePayload(body);
     if (!payload.valid) {
-      const record = this.recordOf(webhook, arrival, 'rejected_invalid_json', body.length);
-      const recording = await this.recordDelivery.execute({ ...record, budget });
-      return answer(recording, { outcome: 'invalid_json' }, 'deliveries');
+      return {
+        record: this.recordOf(webhook, arrival, { status: 'rejected_invalid_json', sizeBytes, budget }),
+        reception: { outcome: 'invalid_json' },
+        spends: 'deliveries',
+      };
     }
     const challenge = webhook.answersChallenges ? challengeOf(payload.value) : undefined;
     if (challenge !== undefined) {
-      const record = this.recordOf(webhook, arrival, undefined, body.length);
-      const recording = await this.recordDelivery.execute({ ...record, budget });
-      return answer(recording, { outcome: 'challenged', challenge }, 'deliveries');
+      return {
+        record: this.recordOf(webhook, arrival, { status: undefined, sizeBytes, budget }),
+        reception: { outcome: 'challenged', challenge },
+        spends: 'deliveries',
+      };
     }
-    const identity = claim.identityOf(body, payload.value);
-    const record = this.recordOf(webhook, arrival, 'accepted', body.length);
-    const recording = await this.recordDelivery.execute({
-      ...record,
-      identity: { ...identity, fingerprint: fingerprint(identity.kind, identity.value) },
+    const { kind, value } = claim.identityOf(body, payload.value);
+    const identity = { kind, value, fingerprint: fingerprint(kind, value) };
+    const record = this.recordOf(webhook, arrival, {
+      status: 'accepted',
+      sizeBytes,
+      identity,
       payload: body,
       budget,
     });
-    return answer(
-      recording,
-      { outcome: 'accepted', deliveryId: record.id, isDuplicate: false },
-      'deliveries',
-    );
+    return {
+      record,
+      reception: { outcome: 'accepted', deliveryId: record.id, isDuplicate: false },
+      spends: 'deliveries',
+    };
   }
 
   /** A failure spends the budget of this client at this webhook, which nobody else feels. */
-  private async refuse(webhook: IngressWebhook, arrival: Arrival, sizeBytes: number): Promise<Judgement> {
+  private refuse(webhook: IngressWebhook, arrival: Arrival, sizeBytes: number): Verdict {
     const perMinute = this.config.webhookFailedAuthPerMinute;
     const key = fingerprint(webhook.uid, arrival.clientAddress);
-    const recording = await this.recordDelivery.execute({
-      ...this.recordOf(webhook, arrival, 'rejected_auth', sizeBytes),
-      budget: perMinute > 0 ? { key, perMinute } : undefined,
-    });
-    return answer(recording, { outcome: 'unauthenticated' }, 'failures');
+    const budget = perMinute > 0 ? { key, perMinute } : undefined;
+    return {
+      record: this.recordOf(webhook, arrival, { status: 'rejected_auth', sizeBytes, budget }),
+      reception: { outcome: 'unauthenticated' },
+      spends: 'failures',
+    };
   }
 
-  private recordOf(
-    webhook: IngressWebhook,
-    { headers }: Arrival,
-    status: DeliveryRecord['status'],
-    sizeBytes: number,
-  ): DeliveryRecord {
+  /**
+   * Written out, not spread: V8 gives an object that is spread and then extended a hidden class of its own, and keeps what it refers to
+   * until the old generation is collected. At thousands of deliveries a second that was a fifth of this process's time.
+   */
+  private recordOf(webhook: IngressWebhook, { headers }: Arrival, judged: Judged): DeliveryRecord {
     return {
       id: newUuid(),
       webhookUid: webhook.uid,
       webhookVersion: webhook.version,
-      status,
-      sizeBytes,
+      status: judged.status,
+      identity: judged.identity,
+      sizeBytes: judged.sizeBytes,
       headers: webhook.loggedHeaders(headers),
+      payload: judged.payload,
+      budget: judged.budget,
     };
   }
 }
 
-function answer(recording: Recording, recorded: Reception, budget: 'deliveries' | 'failures'): Judgement {
+/** What a request comes to, now that the database has said what became of its record. */
+function outcomeOf({ reception, spends }: Verdict, recording: Recording): Judgement {
   switch (recording.outcome) {
     case 'recorded':
-      return recorded;
+      return reception;
     case 'duplicate':
       return { outcome: 'accepted', deliveryId: recording.duplicateOf, isDuplicate: true };
     case 'over_budget':
       return {
         outcome: 'over_budget',
-        of: budget,
+        of: spends ?? 'deliveries',
         retryAfterSeconds: Math.ceil(recording.retryAfterMs / SECOND),
       };
     case 'stale':

@@ -23,7 +23,11 @@ export class RecordDelivery {
     private readonly announceDeliveries: AnnounceDeliveries,
   ) {
     this.batcher = new MicroBatcher({
-      run: (records) => deliveries.record(records),
+      run: async (records) => {
+        const recordings = await deliveries.record(records);
+        this.noteWhatBecame(records, recordings);
+        return recordings;
+      },
       isWorthSplitting: (error) => !isDatabaseUnavailable(error),
       bytesOf: ({ payload }) => payload?.length ?? 0,
       maxItems: 64,
@@ -38,15 +42,24 @@ export class RecordDelivery {
    *
    * @throws OverloadedError when too much waits, and whatever the database threw; then it is not known whether it was recorded
    */
-  async execute(record: DeliveryRecord): Promise<Recording> {
-    const key = record.budget?.key;
-    const retryAfterMs = key === undefined ? undefined : this.spent.retryAfterMs(key);
-    if (retryAfterMs !== undefined) return { outcome: 'over_budget', retryAfterMs };
-    const recording = await this.batcher.add(record);
-    if (recording.outcome === 'over_budget' && key !== undefined) {
-      this.spent.note(key, recording.retryAfterMs);
-    }
-    if (recording.outcome === 'recorded' && record.status === 'accepted') this.announceDeliveries.execute();
-    return recording;
+  execute(record: DeliveryRecord): Promise<Recording> {
+    const retryAfterMs = record.budget && this.spent.retryAfterMs(record.budget.key);
+    return retryAfterMs === undefined
+      ? this.batcher.add(record)
+      : Promise.resolve({ outcome: 'over_budget', retryAfterMs });
+  }
+
+  /** Once for a whole batch: each delivery by itself would pay for it. */
+  private noteWhatBecame(records: DeliveryRecord[], recordings: Recording[]): void {
+    records.forEach(({ budget }, index) => {
+      const recording = recordings[index];
+      if (recording?.outcome === 'over_budget' && budget !== undefined) {
+        this.spent.note(budget.key, recording.retryAfterMs);
+      }
+    });
+    const isQueued = records.some(
+      ({ status }, index) => status === 'accepted' && recordings[index]?.outcome === 'recorded',
+    );
+    if (isQueued) this.announceDeliveries.execute();
   }
 }

@@ -79,7 +79,7 @@ export class DeliveryRepository implements OnApplicationShutdown {
   /** All or nothing. @returns what became of each, in the order of the records */
   async record(records: DeliveryRecord[]): Promise<Recording[]> {
     const payloads = records.map(({ payload }) => payload ?? Buffer.alloc(0));
-    const { rows } = await this.pool.query<RecordingRow>({
+    const { rows } = await this.pool.query<ExceptionRow>({
       name: 'record_deliveries',
       text: RECORD,
       values: [
@@ -98,7 +98,9 @@ export class DeliveryRepository implements OnApplicationShutdown {
         Buffer.concat(payloads),
       ],
     });
-    return rows.map(toRecording);
+    const recordings = records.map((): Recording => ({ outcome: 'recorded' }));
+    for (const row of rows) recordings[row.position - 1] = toRecording(row);
+    return recordings;
   }
 }
 
@@ -106,19 +108,21 @@ export class DeliveryRepository implements OnApplicationShutdown {
 const plainArray = (elements: (string | number | undefined)[]): string =>
   `{${elements.map((element) => element ?? 'NULL').join(',')}}`;
 
-interface RecordingRow {
-  outcome: Recording['outcome'];
+/** What was not simply recorded: most batches have none. */
+interface ExceptionRow {
+  /** Of the record, from 1 on. */
+  position: number;
+  outcome: Exclude<Recording['outcome'], 'recorded'>;
   duplicate_of: string | null;
   retry_after_ms: number | null;
 }
 
-function toRecording({ outcome, duplicate_of, retry_after_ms }: RecordingRow): Recording {
+function toRecording({ outcome, duplicate_of, retry_after_ms }: ExceptionRow): Recording {
   switch (outcome) {
     case 'duplicate':
       return { outcome, duplicateOf: duplicate_of ?? '' };
     case 'over_budget':
       return { outcome, retryAfterMs: Math.max(retry_after_ms ?? 0, 1) };
-    case 'recorded':
     case 'stale':
       return { outcome };
   }
@@ -182,14 +186,14 @@ const RECORD = `
     INSERT INTO webhook_evaluation_queue (webhook_uid, delivery_id, available_at)
     SELECT webhook_uid, id, now() FROM judged WHERE is_within AND status = 'accepted' AND duplicate_of IS NULL
   )
-  SELECT CASE WHEN j.position IS NULL THEN 'stale'
+  SELECT i.position::integer,
+         CASE WHEN j.position IS NULL THEN 'stale'
               WHEN NOT j.is_within THEN 'over_budget'
-              WHEN j.duplicate_of IS NOT NULL THEN 'duplicate'
-              ELSE 'recorded' END AS outcome,
+              ELSE 'duplicate' END AS outcome,
          j.duplicate_of,
          -- There is room again when the oldest of the last so many is older than the window.
          CASE WHEN NOT j.is_within THEN 1000 * extract(epoch FROM
            j.spent_at[cardinality(j.spent_at) - j.per_minute + 1] + ${BUDGET_WINDOW} - clock_timestamp())::float8
          END AS retry_after_ms
     FROM input i LEFT JOIN judged j ON j.position = i.position
-   ORDER BY i.position`;
+   WHERE j.position IS NULL OR NOT j.is_within OR j.duplicate_of IS NOT NULL`;
