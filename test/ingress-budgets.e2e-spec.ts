@@ -99,6 +99,16 @@ describe("a webhook's deliveries", () => {
     expect(countOf(answers, 202)).toBe(DELIVERIES - 1);
   });
 
+  it('that are too many cost the database nothing more', async () => {
+    const target = await webhook();
+    // More than the budget to each replica: both have been told.
+    await many(2 * DELIVERIES + 2, () => send(target));
+    const row = () => database().query('SELECT xmin FROM webhook_budgets WHERE key = $1', [target.uid]);
+    const before = await row();
+    expect(countOf(await many(40, () => send(target)), 429)).toBe(40);
+    expect(await row()).toEqual(before);
+  });
+
   it('spend it with duplicates and bad JSON too, and not with what is no delivery of theirs', async () => {
     const [target, other] = [await webhook(), await webhook()];
     for (let time = 0; time < 3; time++) expect((await send(target, { body: '"same"' })).status).toBe(202);

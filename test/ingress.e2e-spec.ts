@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHmac, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { SecretBox } from '../src/kernel/security/secret-box.js';
 import { Signals } from '../src/kernel/persistence/signals.js';
 import { type Answer, call, startTestApp, type TestApp } from './support/test-app.js';
@@ -102,6 +103,23 @@ describe('a delivery', () => {
   it.each(['1', '"text"', 'null', '[]', 'true', '-0.1e-5'])('may be %s', async (body) => {
     const target = await webhook();
     expect((await deliver(target, body, { headers: bearer(target) })).status).toBe(202);
+  });
+
+  it('is announced to evaluators at once, unless it is one that they know', async () => {
+    const target = await webhook();
+    const announced = () =>
+      new Promise((resolve) => {
+        replica.app.get(Signals).on('delivery_queued', () => {
+          resolve(true);
+        });
+      });
+    await delay(200); // What was announced before has arrived.
+    const first = announced();
+    expect((await deliver(target, '"new"', { headers: bearer(target) })).status).toBe(202);
+    expect(await Promise.race([first, delay(2_000, false)])).toBe(true);
+    const second = announced();
+    expect((await deliver(target, '"new"', { headers: bearer(target) })).status).toBe(202);
+    expect(await Promise.race([second, delay(200, false)])).toBe(false);
   });
 
   it('is as large as the limit, and not a byte larger', async () => {
