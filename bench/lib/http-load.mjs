@@ -64,6 +64,7 @@ export async function load({ url, connections, seconds, make, rate }) {
     const now = Math.min(performance.now(), until);
     for (; scheduled < ((now - startedAt) / 1000) * rate; scheduled += 1) {
       const at = startedAt + (scheduled / rate) * 1000;
+      // In turns: one that is idle for seconds would be closed.
       const send = idle.shift();
       if (send === undefined) due.push(at);
       else send(at);

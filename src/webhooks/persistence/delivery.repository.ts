@@ -188,12 +188,12 @@ const RECORD = `
   )
   SELECT i.position::integer,
          CASE WHEN j.position IS NULL THEN 'stale'
-              WHEN NOT j.is_within THEN 'over_budget'
-              ELSE 'duplicate' END AS outcome,
+              WHEN j.is_within THEN 'duplicate'
+              ELSE 'over_budget' END AS outcome,
          j.duplicate_of,
          -- There is room again when the oldest of the last so many is older than the window.
          CASE WHEN NOT j.is_within THEN 1000 * extract(epoch FROM
            j.spent_at[cardinality(j.spent_at) - j.per_minute + 1] + ${BUDGET_WINDOW} - clock_timestamp())::float8
          END AS retry_after_ms
     FROM input i LEFT JOIN judged j ON j.position = i.position
-   WHERE j.position IS NULL OR NOT j.is_within OR j.duplicate_of IS NOT NULL`;
+   WHERE j.is_within IS NOT TRUE OR j.duplicate_of IS NOT NULL`;
