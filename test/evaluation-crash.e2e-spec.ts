@@ -73,9 +73,11 @@ async function crashAt(statement: number, work: () => Promise<void>): Promise<bo
   if (process.isDead) {
     const connections = `FROM pg_stat_activity
       WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'millwright'`;
-    await admin.query(`SELECT pg_terminate_backend(pid) ${connections}`);
+    // Again and again: a round of background work may have opened another one in the meantime, and the pool would keep it.
     await eventually(async () =>
-      (await admin.query(`SELECT ${connections}`)).rows.length === 0 ? true : undefined,
+      (await admin.query(`SELECT pg_terminate_backend(pid) ${connections}`)).rows.length === 0
+        ? true
+        : undefined,
     );
     // The pool of the next process is new; this one has to notice.
     await eventually(() =>
