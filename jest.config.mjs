@@ -40,7 +40,7 @@ export default {
       globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
     },
   ],
-  testTimeout: 30_000,
+  testTimeout: 60_000,
   maxWorkers: 2,
   coverageProvider: 'v8',
 };

@@ -229,13 +229,13 @@ describe.each(AGENTS)('a run of the harness $type', ({ type, fixture, home: home
   });
 
   it('is ended when it says nothing for too long', async () => {
-    const run = assign(type, 'fake:hang', { stallMinutes: 0.01 });
+    const run = assign(type, 'fake:hang', { stallMinutes: 0.05 });
     const pids = await hanging();
     await server.untilClosed(run);
 
     expect(run.shutdown?.error).toMatchObject({
       category: 'agent_process_failed',
-      message: expect.stringContaining('printed nothing for 0.01 minutes'),
+      message: expect.stringContaining('printed nothing for 0.05 minutes'),
     });
     expect(pids.filter(isAlive)).toEqual([]);
   });

@@ -117,7 +117,7 @@ export async function call(
 /** Waits until the probe answers something other than undefined. */
 export async function eventually<T>(
   probe: () => Promise<T | undefined>,
-  { withinMs = 15_000, what = 'the condition' } = {},
+  { withinMs = 30_000, what = 'the condition' } = {},
 ): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (;;) {
