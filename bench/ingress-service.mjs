@@ -60,7 +60,7 @@ async function main(webhookCount) {
     else if (message === 'cpu') process.send({ cpu: cpuTime(server.pid, [process.pid, bare.pid]) });
     else if (message.insert !== undefined)
       void insertFor(server.url, message.insert).then((result) => process.send(result));
-    else void fillIdentities(dataSource, message.identities).then(() => process.send('filled'));
+    else void fillIdentities(server.url, message.identities).then(() => process.send('filled'));
   });
   process.once('disconnect', () => void stop());
   process.send({
@@ -152,21 +152,20 @@ async function recycleWal(dataSource) {
 }
 
 /** As if the webhooks had taken that many deliveries in before. */
-async function fillIdentities(dataSource, count) {
+async function fillIdentities(url, count) {
   const perStatement = 500_000;
-  const runner = dataSource.createQueryRunner();
-  await runner.query('SET statement_timeout = 0');
+  const dataSource = await createDataSource({ url, statementTimeoutMs: 0 }).initialize();
   for (let made = 0; made < count; made += perStatement) {
-    await runner.query(
+    await dataSource.query(
       `INSERT INTO webhook_identities (webhook_uid, fingerprint, delivery_id)
        SELECT (array(SELECT uid FROM webhooks))[1 + i % (SELECT count(*) FROM webhooks)], gen_random_uuid(), gen_random_uuid()
          FROM generate_series(1, $1::bigint) AS i ORDER BY 1, 2`,
       [Math.min(perStatement, count - made)],
     );
   }
-  await runner.query('VACUUM ANALYZE webhook_identities');
-  await runner.query('CHECKPOINT');
-  await runner.release();
+  await dataSource.query('VACUUM ANALYZE webhook_identities');
+  await dataSource.query('CHECKPOINT');
+  await dataSource.destroy();
 }
 
 /** The insert of the bare handler and nothing else, from as many connections, with one statement after the other on each. */

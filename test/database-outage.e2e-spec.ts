@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createDataSource } from '../src/database/data-source.js';
 import { Signals } from '../src/kernel/persistence/signals.js';
+import { isDatabaseUnavailable } from '../src/kernel/persistence/sqlstate.js';
+import { DatabaseProxy } from './support/database-proxy.js';
 import { type ProxiedApp, startProxiedApp } from './support/proxied-app.js';
 import { eventually } from './support/test-app.js';
 
@@ -34,3 +37,38 @@ it('outlives a database that is away for a while: it tries to listen once a seco
   jest.restoreAllMocks();
   expect((await proxied.app.call('POST', '/v1/agent/runs', { prompt: 'x' })).status).toBe(200);
 }, 30_000);
+
+it('gives a connection up that swallows what is sent, and goes on with another', async () => {
+  const proxy = await DatabaseProxy.to(proxied.direct.databaseUrl);
+  const dataSource = await createDataSource({
+    url: proxy.url,
+    poolSize: 1,
+    statementTimeoutMs: 200,
+  }).initialize();
+  try {
+    proxy.freeze();
+    const error: unknown = await dataSource.query('SELECT 1').catch((thrown: unknown) => thrown);
+    expect(isDatabaseUnavailable(error)).toBe(true);
+    // At once, not when it has been idle for long enough.
+    await eventually(() => Promise.resolve(proxy.connections === 0 ? true : undefined), { withinMs: 2_000 });
+    proxy.resume();
+    expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  } finally {
+    await dataSource.destroy();
+    await proxy.close();
+  }
+});
+
+it('gives no statement of a migration up', async () => {
+  const dataSource = await createDataSource({
+    url: proxied.direct.databaseUrl,
+    statementTimeoutMs: 0,
+  }).initialize();
+  const bounded = proxied.direct.dataSource;
+  try {
+    expect(await dataSource.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '0' }]);
+    expect(await bounded.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '30s' }]);
+  } finally {
+    await dataSource.destroy();
+  }
+});

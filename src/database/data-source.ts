@@ -61,6 +61,7 @@ import {
   EvaluationScoreEntity,
   ScorerEntity,
 } from '../scores/persistence/score.entities.js';
+import { connectionBounds } from '../kernel/persistence/connection-bounds.js';
 import { Identities1763683200001 } from './migrations/1763683200001-identities.js';
 import { Runs1763683200002 } from './migrations/1763683200002-runs.js';
 import { WorkerConnections1763683200003 } from './migrations/1763683200003-worker-connections.js';
@@ -83,21 +84,29 @@ import { ScorersOfFactories1763683200020 } from './migrations/1763683200020-scor
 import { RunSignatures1763683200021 } from './migrations/1763683200021-run-signatures.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
-const CONNECT_TIMEOUT_MS = 5_000;
 
-/** The connection pool, the entities and the migrations. The schema is made by the migrations alone. */
-export function createDataSource(options: { url: string; poolSize?: number }): DataSource {
+/**
+ * The connection pool, the entities and the migrations. The schema is made by the migrations alone.
+ *
+ * @param options.statementTimeoutMs 30 s unless told: a statement that takes this long is our mistake and is better cancelled; 0 = none
+ */
+export function createDataSource({
+  url,
+  poolSize = 10,
+  statementTimeoutMs = STATEMENT_TIMEOUT_MS,
+}: {
+  url: string;
+  poolSize?: number;
+  statementTimeoutMs?: number;
+}): DataSource {
   return new DataSource({
     type: 'postgres',
-    url: options.url,
+    url,
     applicationName: 'millwright',
-    poolSize: options.poolSize ?? 10,
-    connectTimeoutMS: CONNECT_TIMEOUT_MS,
-    // Nothing waits without a bound: a statement that takes this long is our mistake and is better cancelled.
+    poolSize,
     extra: {
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
-      keepAlive: true,
+      ...connectionBounds(statementTimeoutMs),
+      idle_in_transaction_session_timeout: statementTimeoutMs,
     },
     entities: [
       UserEntity,

@@ -1,5 +1,6 @@
 import { runMigrations as runJobQueueMigrations } from 'graphile-worker';
 import pg from 'pg';
+import { connectionBounds } from '../kernel/persistence/connection-bounds.js';
 import { createDataSource } from './data-source.js';
 
 /** Chosen once; any number that nothing else in the database uses. */
@@ -11,12 +12,13 @@ const MIGRATION_LOCK = 7_236_511_408;
  * @returns the names of the migrations that were applied now
  */
 export async function migrate(databaseUrl: string): Promise<string[]> {
-  const lock = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
+  const lock = new pg.Client({ connectionString: databaseUrl, ...connectionBounds(0) });
   await lock.connect();
   try {
     await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     await runJobQueueMigrations({ connectionString: databaseUrl });
-    const dataSource = createDataSource({ url: databaseUrl, poolSize: 2 });
+    // An index on a large table takes as long as it takes.
+    const dataSource = createDataSource({ url: databaseUrl, poolSize: 2, statementTimeoutMs: 0 });
     await dataSource.initialize();
     try {
       return (await dataSource.runMigrations()).map((migration) => migration.name);

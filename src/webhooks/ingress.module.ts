@@ -6,12 +6,14 @@ import { AnnounceDeliveries } from './application/announce-deliveries.js';
 import { RecordDelivery } from './application/record-delivery.js';
 import { WebhookCache } from './application/webhook-cache.js';
 import { DeliveryRepository } from './persistence/delivery.repository.js';
+import { IngressConnection } from './persistence/ingress-connection.js';
 import { IngressWebhookRepository } from './persistence/ingress-webhook.repository.js';
 
 /** What takes deliveries in. */
 @Module({
   controllers: [IngressController],
   providers: [
+    IngressConnection,
     DeliveryRepository,
     IngressWebhookRepository,
     WebhookCache,

@@ -13,6 +13,7 @@ export class DatabaseProxy {
   private fate: CommitFate | undefined;
   private readonly clients = new Set<Socket>();
   private isAway = false;
+  private isFrozen = false;
   /** Commits whose connection was cut. */
   cuts = 0;
 
@@ -30,6 +31,11 @@ export class DatabaseProxy {
     return url.href;
   }
 
+  /** Those that are open now. */
+  get connections(): number {
+    return this.clients.size;
+  }
+
   cutNextCommit(fate: CommitFate): void {
     this.fate = fate;
   }
@@ -40,8 +46,16 @@ export class DatabaseProxy {
     for (const client of this.clients) client.destroy();
   }
 
+  /** The network swallows every byte, and nobody is told. */
+  freeze(): void {
+    this.isFrozen = true;
+  }
+
+  /** What was swallowed stays so: a connection from before is of no use any more. */
   resume(): void {
+    if (this.isFrozen) this.interrupt();
     this.isAway = false;
+    this.isFrozen = false;
   }
 
   close(): Promise<void> {
@@ -63,6 +77,7 @@ export class DatabaseProxy {
       server.destroy();
     };
     client.on('data', (bytes) => {
+      if (this.isFrozen) return;
       if (this.fate === undefined || !bytes.includes('COMMIT')) return void server.write(bytes);
       const fate = this.fate;
       this.fate = undefined;
@@ -71,6 +86,7 @@ export class DatabaseProxy {
       server.write(bytes);
     });
     server.on('data', (bytes) => {
+      if (this.isFrozen) return;
       if (holdsAnswer) cut();
       else client.write(bytes);
     });

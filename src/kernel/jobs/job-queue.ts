@@ -3,6 +3,7 @@ import { Logger as WorkerLogger, run, type Runner } from 'graphile-worker';
 import pg from 'pg';
 import { AppConfig } from '../../config/app-config.js';
 import { withNewTrace } from '../http/request-context.js';
+import { connectionBounds } from '../persistence/connection-bounds.js';
 import { DatabaseUrl } from '../persistence/database-url.js';
 import type { Tx } from '../persistence/database.js';
 
@@ -14,6 +15,7 @@ export interface JobPayloads {
 export type JobName = keyof JobPayloads;
 
 const CONCURRENCY = 2;
+const STATEMENT_TIMEOUT_MS = 30_000;
 
 /** Background jobs that are enqueued in the transaction of their cause, run at least once and are tried again when they fail. */
 @Injectable()
@@ -49,7 +51,12 @@ export class JobQueue implements OnApplicationBootstrap, OnApplicationShutdown {
 
   async onApplicationBootstrap(): Promise<void> {
     if (!this.config.roles.has('sweeper')) return;
-    this.pool = new pg.Pool({ connectionString: this.databaseUrl.value, max: CONCURRENCY + 1 });
+    this.pool = new pg.Pool({
+      connectionString: this.databaseUrl.value,
+      application_name: 'millwright jobs',
+      max: CONCURRENCY + 1,
+      ...connectionBounds(STATEMENT_TIMEOUT_MS),
+    });
     // Without these listeners a connection that the server closes would end the process.
     const lost = (error: Error): void => {
       this.logger.warn({ err: error }, 'a connection of the job queue was lost');

@@ -2,6 +2,7 @@ import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } fro
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { AppConfig } from '../../config/app-config.js';
+import { connectionBounds } from './connection-bounds.js';
 import { DatabaseUrl } from './database-url.js';
 import { Database } from './database.js';
 
@@ -25,6 +26,7 @@ const LISTENING_ROLES = ['api', 'dispatcher', 'ingress', 'evaluator'] as const;
 
 const CHANNEL = 'millwright_signals';
 const RECONNECT_DELAY_MS = 1000;
+const STATEMENT_TIMEOUT_MS = 5000;
 /** NOTIFY commits like any transaction. A hint that may be lost needs not wait for the disk, nor keep it from those who must. */
 const NOTIFY = `
   SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message, set_config('synchronous_commit', 'off', true)`;
@@ -93,8 +95,7 @@ export class Signals implements OnModuleInit, OnApplicationShutdown {
     const client = new pg.Client({
       connectionString: this.databaseUrl.value,
       application_name: 'millwright signals',
-      keepAlive: true,
-      connectionTimeoutMillis: 5000,
+      ...connectionBounds(STATEMENT_TIMEOUT_MS),
     });
     client.on('notification', ({ payload }) => {
       this.dispatch(payload ?? '');

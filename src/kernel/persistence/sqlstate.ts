@@ -62,7 +62,7 @@ export const isDatabaseRefusal = (error: unknown): boolean => REFUSALS.has(datab
 
 /** pg reports some lost connections by message alone. */
 const UNREACHABLE_MESSAGE =
-  /^(Connection terminated|Client has encountered a connection error|timeout e(xceeded|xpired))/i;
+  /^(Connection terminated|Client has encountered a connection error|Query read timeout|timeout e(xceeded|xpired))/i;
 
 /** Connection exceptions; insufficient resources: a full disk, no memory, too many connections. */
 const UNAVAILABLE_CLASSES = new Set(['08', '53']);

@@ -22,6 +22,7 @@ function batcher(options: Partial<MicroBatcherOptions<number, string>> = {}) {
       maxItems: 3,
       maxBytes: 100,
       maxInFlight: 2,
+      minItemsBeside: 3,
       maxWaiting: 10,
       ...options,
     }),
@@ -51,26 +52,23 @@ describe('MicroBatcher', () => {
     expect(await Promise.all(results)).toEqual(['1', '2', '3', '4', '5', '6', '7', '8', '9']);
   });
 
-  it('sends beside a batch under way only a full one, and what waits as soon as none is', async () => {
-    const { batcher: subject, batches } = batcher();
-    for (const item of [1, 2, 3]) void subject.add(item);
+  it('sends beside a batch under way only what is worth it, and what waits as soon as none is', async () => {
+    const { batcher: subject, batches } = batcher({ minItemsBeside: 2 });
+    void subject.add(1);
     await turn();
-    for (const item of [4, 5]) void subject.add(item);
+    void subject.add(2);
     await turn();
-    expect(itemsOf(batches)).toEqual([[1, 2, 3]]);
-    void subject.add(6);
+    expect(itemsOf(batches)).toEqual([[1]]);
+    void subject.add(3);
     await turn();
-    expect(itemsOf(batches)).toEqual([
-      [1, 2, 3],
-      [4, 5, 6],
-    ]);
-    void subject.add(7);
+    expect(itemsOf(batches)).toEqual([[1], [2, 3]]);
+    void subject.add(4);
     batches[1]!.end();
     await turn();
     expect(batches).toHaveLength(2);
     batches[0]!.end();
     await turn();
-    expect(itemsOf(batches)[2]).toEqual([7]);
+    expect(itemsOf(batches)[2]).toEqual([4]);
   });
 
   it('has the next batch under way before it tells the results of the one before', async () => {
@@ -120,6 +118,25 @@ describe('MicroBatcher', () => {
     batches[2]!.end();
     expect(itemsOf(batches)).toEqual([[1, 2], [1], [2]]);
     expect(await results).toMatchObject([{ reason: { message: 'the first' } }, { value: '2' }]);
+  });
+
+  it('stops trying them one by one at what no item is to blame for', async () => {
+    const { batcher: subject, batches } = batcher({
+      isWorthSplitting: (error) => (error as Error).message !== 'unreachable',
+    });
+    const results = Promise.allSettled([1, 2, 3].map((item) => subject.add(item)));
+    await turn();
+    batches[0]!.end(new Error('together'));
+    await turn();
+    batches[1]!.end();
+    await turn();
+    batches[2]!.end(new Error('unreachable'));
+    expect(await results).toMatchObject([
+      { value: '1' },
+      { reason: { message: 'unreachable' } },
+      { reason: { message: 'unreachable' } },
+    ]);
+    expect(batches).toHaveLength(3);
   });
 
   it('fails them together when that would not help', async () => {

@@ -17,8 +17,10 @@ export interface MicroBatcherOptions<Item, Result> {
   bytesOf: (item: Item) => number;
   maxItems: number;
   maxBytes: number;
-  /** Batches at a time; all but the first of them are full. */
+  /** Batches at a time. */
   maxInFlight: number;
+  /** Items that are worth a batch beside one that is under way; with none under way a single one is. */
+  minItemsBeside: number;
   /** Items that wait at most, over all. */
   maxWaiting: number;
 }
@@ -28,8 +30,7 @@ export interface MicroBatcherOptions<Item, Result> {
  * the event loop's turn in which its first item came, or when the one in flight has ended. So a lone item waits for nothing, and the
  * busier it gets the larger the batches grow.
  *
- * Beside a batch in flight another one leaves only when it is full: fewer and larger batches cost less, and one that takes long holds up
- * no more than that.
+ * Beside a batch in flight another one leaves only when it is worth it: fewer and larger batches cost less.
  */
 export class MicroBatcher<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
@@ -66,9 +67,9 @@ export class MicroBatcher<Item, Result> {
   }
 
   private isDue(): boolean {
-    const { maxInFlight, maxItems } = this.options;
-    if (this.inFlight === 0) return this.waiting.length > 0;
-    return this.inFlight < maxInFlight && this.waiting.length >= maxItems;
+    const { maxInFlight, minItemsBeside } = this.options;
+    const minItems = this.inFlight === 0 ? 1 : minItemsBeside;
+    return this.inFlight < maxInFlight && this.waiting.length >= minItems;
   }
 
   /** At least one item, however large. */
@@ -95,23 +96,46 @@ export class MicroBatcher<Item, Result> {
     try {
       const results = await this.options.run(batch.map(({ item }) => item));
       return () => {
-        batch.forEach(({ resolve, reject }, index) => {
-          const result = results[index];
-          if (result === undefined) reject(new Error('the batch has no result for this item'));
-          else resolve(result);
+        batch.forEach((waiting, index) => {
+          settle(waiting, results[index]);
         });
       };
     } catch (error) {
-      if (batch.length === 1 || !this.options.isWorthSplitting(error)) {
-        return () => {
-          for (const { reject } of batch) reject(error);
-        };
-      }
-      const outcomes: (() => void)[] = [];
-      for (const waiting of batch) outcomes.push(await this.outcomeOf([waiting]));
+      if (batch.length > 1 && this.options.isWorthSplitting(error)) return this.outcomeOneByOne(batch);
       return () => {
-        for (const settle of outcomes) settle();
+        rejectAll(batch, error);
       };
     }
   }
+
+  private async outcomeOneByOne(batch: Waiting<Item, Result>[]): Promise<() => void> {
+    const outcomes: (() => void)[] = [];
+    for (const [index, waiting] of batch.entries()) {
+      try {
+        const [result] = await this.options.run([waiting.item]);
+        outcomes.push(() => {
+          settle(waiting, result);
+        });
+      } catch (error) {
+        // What no item is to blame for happens to all that are left, too, and none of them waits for that.
+        const failed = this.options.isWorthSplitting(error) ? [waiting] : batch.slice(index);
+        outcomes.push(() => {
+          rejectAll(failed, error);
+        });
+        if (failed.length > 1) break;
+      }
+    }
+    return () => {
+      for (const tell of outcomes) tell();
+    };
+  }
+}
+
+function settle<Item, Result>({ resolve, reject }: Waiting<Item, Result>, result: Result | undefined): void {
+  if (result === undefined) reject(new Error('the batch has no result for this item'));
+  else resolve(result);
+}
+
+function rejectAll<Item, Result>(batch: Waiting<Item, Result>[], error: unknown): void {
+  for (const { reject } of batch) reject(error);
 }

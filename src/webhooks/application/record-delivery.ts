@@ -3,9 +3,9 @@ import { isDatabaseUnavailable } from '../../kernel/persistence/sqlstate.js';
 import {
   DeliveryRepository,
   type DeliveryRecord,
-  MAX_RECORDING,
   type Recording,
 } from '../persistence/delivery.repository.js';
+import { MAX_PIPELINED } from '../persistence/ingress-connection.js';
 import { AnnounceDeliveries } from './announce-deliveries.js';
 import { MicroBatcher } from './micro-batcher.js';
 import { SpentBudgets } from './spent-budgets.js';
@@ -32,7 +32,8 @@ export class RecordDelivery {
       bytesOf: ({ payload }) => payload?.length ?? 0,
       maxItems: 64,
       maxBytes: 4 * MEBIBYTE,
-      maxInFlight: MAX_RECORDING,
+      maxInFlight: MAX_PIPELINED,
+      minItemsBeside: 8,
       maxWaiting: 2_000,
     });
   }

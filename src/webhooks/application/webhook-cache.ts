@@ -39,6 +39,7 @@ export class WebhookCache implements OnModuleInit {
       maxItems: 256,
       maxBytes: Infinity,
       maxInFlight: 2,
+      minItemsBeside: 256,
       maxWaiting: 10_000,
     });
   }

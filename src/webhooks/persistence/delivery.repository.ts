@@ -1,12 +1,7 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import pg from 'pg';
-import { DatabaseUrl } from '../../kernel/persistence/database-url.js';
+import { Injectable } from '@nestjs/common';
 import type { DeliveryIdentity, DeliveryStatus } from '../domain/delivery.js';
+import { IngressConnection } from './ingress-connection.js';
 
-/** Statements under way at a time. One is enough until a batch is full. */
-export const MAX_RECORDING = 2;
-const CONNECT_TIMEOUT_MS = 5_000;
-const STATEMENT_TIMEOUT_MS = 10_000;
 /** Every budget is one of the last 60 seconds. */
 const BUDGET_WINDOW = `interval '60 seconds'`;
 
@@ -49,37 +44,13 @@ export type Recording =
  *   other for good.
  */
 @Injectable()
-export class DeliveryRepository implements OnApplicationShutdown {
-  private readonly logger = new Logger(DeliveryRepository.name);
-  private readonly pool: pg.Pool;
-
-  constructor(databaseUrl: DatabaseUrl) {
-    // Connections of their own: what the API does never makes a sender wait. They open with the first delivery, and stay.
-    this.pool = new pg.Pool({
-      connectionString: databaseUrl.value,
-      application_name: 'millwright ingress',
-      max: MAX_RECORDING,
-      idleTimeoutMillis: 0,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      query_timeout: STATEMENT_TIMEOUT_MS + 1_000,
-      keepAlive: true,
-    });
-    const lost = (error: Error): void => {
-      this.logger.warn({ err: error }, 'a connection of the ingress was lost');
-    };
-    this.pool.on('error', lost);
-    this.pool.on('connect', (client) => client.on('error', lost));
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    await this.pool.end();
-  }
+export class DeliveryRepository {
+  constructor(private readonly connection: IngressConnection) {}
 
   /** All or nothing. @returns what became of each, in the order of the records */
   async record(records: DeliveryRecord[]): Promise<Recording[]> {
     const payloads = records.map(({ payload }) => payload ?? Buffer.alloc(0));
-    const { rows } = await this.pool.query<ExceptionRow>({
+    const rows = await this.connection.query<ExceptionRow>({
       name: 'record_deliveries',
       text: RECORD,
       values: [
