@@ -5,6 +5,7 @@ import helmet from 'helmet';
 import { AppModule } from './app.module.js';
 import { requestContextMiddleware } from './kernel/http/request-context.js';
 import { jsonBodyMiddleware } from './kernel/http/json-body.middleware.js';
+import { setServerTimeouts } from './kernel/http/server-timeouts.js';
 import { ProblemFilter } from './kernel/http/problem.filter.js';
 import { RequestValidationPipe } from './kernel/http/request-validation.pipe.js';
 import type { Foundation } from './kernel/kernel.module.js';
@@ -40,6 +41,7 @@ export async function createApp(foundation: Foundation): Promise<NestExpressAppl
   app.useGlobalFilters(app.get(ProblemFilter));
   serveOpenApi(app);
   serveIngress(app);
+  setServerTimeouts(app.getHttpServer());
   return app;
 }
 

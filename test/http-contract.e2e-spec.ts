@@ -218,3 +218,8 @@ describe('the public routes', () => {
     expect(init).toContain('"persistAuthorization": true');
   });
 });
+
+it('an idle connection is kept for longer than a load balancer keeps it', async () => {
+  const { headers } = await server.call('GET', '/healthz');
+  expect(headers.get('keep-alive')).toBe('timeout=75');
+});

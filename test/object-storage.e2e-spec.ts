@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
 import { request } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -11,6 +13,7 @@ import { Problem } from '../src/kernel/errors/problem.js';
 import { Keyring } from '../src/kernel/security/keyring.js';
 import { FileSystemStorage } from '../src/kernel/storage/file-system-storage.js';
 import { ObjectStorage } from '../src/kernel/storage/object-storage.js';
+import { S3Storage } from '../src/kernel/storage/s3-storage.js';
 import { DamagedObjectError } from '../src/kernel/storage/sealed-file.js';
 import { S3Server } from './support/s3-server.js';
 import { eventually, startTestApp, type TestApp } from './support/test-app.js';
@@ -173,6 +176,26 @@ describe.each(['the file system', 'S3'])('an object on %s', (adapter) => {
     expect((await fetch(target.url, { method: target.method, headers, body: 'png' })).status).toBe(200);
     expect((await read(key))?.toString()).toBe('png');
   });
+});
+
+it('an object on an S3 that says nothing is unavailable, and nobody waits for it for ever', async () => {
+  const silent = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const endpoint = `http://127.0.0.1:${String((silent.address() as AddressInfo).port)}`;
+  const storage = new S3Storage({ ...s3.config, endpoint }, { downloadUrlTtlSeconds: 60 }, 100);
+  try {
+    const attempts = [
+      storage.open('x'),
+      storage.stat('x'),
+      storage.put('x', body('bytes'), 100),
+      storage.delete('x'),
+      storage.list(undefined, 1),
+    ];
+    expect(new Set(await Promise.all(attempts.map(codeOf)))).toEqual(new Set(['resource_unavailable']));
+  } finally {
+    storage.close();
+    silent.close();
+  }
 });
 
 describe('a URL that the service has signed', () => {

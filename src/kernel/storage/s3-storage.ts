@@ -31,6 +31,10 @@ import {
 const PART_BYTES = 8 * 1024 * 1024;
 const PARTS_AT_ONCE = 2;
 
+const CONNECT_TIMEOUT_MS = 5_000;
+/** A connection on which nothing moves for so long is given up, and the request tried again (three times in all). */
+const SILENCE_LIMIT_MS = 20_000;
+
 /** S3 lists at most so many at a time. */
 const MAX_KEYS = 1_000;
 
@@ -45,6 +49,7 @@ export class S3Storage extends ObjectStorage {
   constructor(
     { bucket, endpoint, region, credentials, forcePathStyle }: S3Config,
     private readonly config: Pick<AppConfig, 'downloadUrlTtlSeconds'>,
+    silenceLimitMs = SILENCE_LIMIT_MS,
   ) {
     super();
     this.bucket = bucket;
@@ -56,6 +61,8 @@ export class S3Storage extends ObjectStorage {
       forcePathStyle,
       // Servers that are not Amazon's refuse the checksums that the SDK adds by itself, and no presigned PUT could carry them.
       requestChecksumCalculation: 'WHEN_REQUIRED',
+      // By itself it would wait for ever.
+      requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, socketTimeout: silenceLimitMs },
     });
   }
 
