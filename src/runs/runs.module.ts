@@ -152,5 +152,12 @@ export class RunsModule implements OnModuleInit {
       read: async () =>
         (await this.runs.countLive()).map(({ state, count }) => ({ labels: { state }, value: count })),
     });
+    this.metrics.observeGauge({
+      name: 'millwright_queue_lag_seconds',
+      help: 'How long the queued run that has waited longest has been waiting for a worker, by pool; 0 = none waits',
+      labelNames: ['pool'],
+      read: async () =>
+        (await this.runs.queueLag()).map(({ pool, seconds }) => ({ labels: { pool }, value: seconds })),
+    });
   }
 }

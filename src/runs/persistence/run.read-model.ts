@@ -78,6 +78,16 @@ export class RunReadModel {
     return rows[0] && Number(rows[0].id);
   }
 
+  /** For how many seconds the run that waits longest for a worker of each pool has been waiting; 0 = none waits. */
+  queueLag(): Promise<{ pool: string; seconds: number }[]> {
+    return this.database.query(
+      `SELECT p.pool, coalesce(extract(epoch FROM max(now() - r.available_at)), 0)::float8 AS seconds
+         FROM (VALUES ('hosted', true), ('self_hosted', false)) AS p (pool, is_hosted)
+         LEFT JOIN runs r ON r.state = 'QUEUED' AND r.available_at <= now() AND (r.worker_host IS NULL) = p.is_hosted
+        GROUP BY p.pool ORDER BY p.pool`,
+    );
+  }
+
   /** How many runs are in each state that is not an end. */
   countLive(): Promise<{ state: RunState; count: number }[]> {
     return this.database.query(

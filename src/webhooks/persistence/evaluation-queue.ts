@@ -37,6 +37,9 @@ export const webhooksToClaim = (table: string, available: string): string => `
     SELECT webhook_uid FROM walk WHERE webhook_uid IS NOT NULL AND NOT webhook_uid = ANY ($2::uuid[]) LIMIT $4
   )`;
 
+/** How many webhooks a look at a whole queue takes in. */
+export const MAX_WEBHOOKS_LOOKED_AT = 10_000;
+
 /** No webhook is before this one. */
 export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 
@@ -99,6 +102,21 @@ export class EvaluationQueue {
       columnsOf(claimed),
     );
     return new Set(rows.map((row) => row.delivery_id));
+  }
+
+  /** For how many seconds the delivery that waits longest has been waiting, whether somebody holds it or not; 0 = none waits. */
+  async lag(database: Queryable): Promise<number> {
+    const rows = await database.query<{ lag: number }>(
+      `${webhooksToClaim('webhook_evaluation_queue', 'true')}
+       SELECT coalesce(extract(epoch FROM max(now() - d.received_at)), 0)::float8 AS lag
+         FROM webhook w
+        CROSS JOIN LATERAL (
+              SELECT delivery_id FROM webhook_evaluation_queue
+               WHERE webhook_uid = w.webhook_uid ORDER BY delivery_id LIMIT $3) q
+         JOIN webhook_deliveries d ON d.id = q.delivery_id`,
+      [NIL_UUID, [], 1, MAX_WEBHOOKS_LOOKED_AT],
+    );
+    return rows[0]?.lag ?? 0;
   }
 
   /** Gives deliveries back, to be claimed after so many seconds. */
