@@ -84,11 +84,11 @@ export class MicroBatcher<Item, Result> {
   }
 
   private async handle(batch: Waiting<Item, Result>[]): Promise<void> {
-    const settle = await this.outcomeOf(batch);
+    const tell = await this.outcomeOf(batch);
     this.inFlight -= 1;
     this.flush();
     // The next batch is on its way before those of this one go on with their results.
-    setImmediate(settle);
+    setImmediate(tell);
   }
 
   /** @returns what tells the items */
