@@ -214,7 +214,7 @@ describe('a conversation of several turns', () => {
 });
 
 describe('two processes on one database', () => {
-  const LONG = scaled(120_000, 3_600_000);
+  const LONG = scaled(240_000, 3_600_000);
   /** As many as a service answers at a time without refusing any. */
   const AT_ONCE = 50;
   const startRuns = async (
@@ -242,7 +242,7 @@ describe('two processes on one database', () => {
     'execute each of 200 queued runs once',
     async () => {
       const runs = scaled(200, 5000);
-      const environment = { DATABASE_URL: database.url, WORKER_SLOTS: '4' };
+      const environment = { DATABASE_URL: database.url, WORKER_SLOTS: '4', API_REQUESTS_PER_MINUTE: '0' };
       const services = await Promise.all([
         start({ ...environment, DATA_DIR: join(directory, 'a') }),
         start({ ...environment, DATA_DIR: join(directory, 'b') }),
@@ -255,7 +255,7 @@ describe('two processes on one database', () => {
         async () => {
           return (await countByState(database)).SUCCEEDED === runs ? true : undefined;
         },
-        { withinMs: scaled(90_000, 1_800_000), what: 'the end of all runs' },
+        { withinMs: scaled(200_000, 3_000_000), what: 'the end of all runs' },
       );
       const executed = (await readFile(log, 'utf8')).trim().split('\n');
       expect(executed).toHaveLength(runs);
@@ -272,6 +272,7 @@ describe('two processes on one database', () => {
       const environment = {
         DATABASE_URL: database.url,
         WORKER_SLOTS: '2',
+        API_REQUESTS_PER_MINUTE: '0',
         LEASE_SECONDS: '60',
         CLAIM_DEADLINE_SECONDS: '2',
       };
@@ -285,12 +286,23 @@ describe('two processes on one database', () => {
         await killed.stop('SIGKILL');
         killed = await start({ ...victim, PORT: port });
       }
-      await eventually(async () => ((await countByState(database)).SUCCEEDED === runs ? true : undefined), {
-        withinMs: scaled(60_000, 1_800_000),
+      // One that was claimed when its worker was killed, and whose runner was not started yet, ends by its lease: to be started again.
+      const ended = async (): Promise<{ id: string; state: string }[] | undefined> => {
+        const over = await query<{ id: string; state: string }>(
+          database,
+          `SELECT id, state FROM runs
+          WHERE state = 'SUCCEEDED' OR (state = 'ERROR' AND (status_message->>'retryable')::boolean)`,
+        );
+        return over.length === runs ? over : undefined;
+      };
+      const outcomes = await eventually(ended, {
+        withinMs: scaled(200_000, 3_000_000),
         what: 'the end of all runs',
       });
+      const lost = outcomes.filter(({ state }) => state === 'ERROR').map(({ id }) => id);
+      expect(lost.length).toBeLessThanOrEqual(kills);
       const executed = (await readFile(log, 'utf8')).trim().split('\n');
-      expect(executed.sort()).toEqual(ids.sort());
+      expect(executed.sort()).toEqual(ids.filter((id) => !lost.includes(id)).sort());
     },
     LONG,
   );
@@ -350,11 +362,19 @@ async function shell(command: string): Promise<string> {
 }
 
 async function countByState(database: TestDatabase): Promise<Record<string, number>> {
-  const client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-  const { rows } = await client.query<{ state: string; count: number }>(
+  const rows = await query<{ state: string; count: number }>(
+    database,
     'SELECT state, count(*)::int AS count FROM runs GROUP BY state',
   );
-  await client.end();
   return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+}
+
+async function query<Row extends pg.QueryResultRow>(database: TestDatabase, sql: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql)).rows;
+  } finally {
+    await client.end();
+  }
 }
