@@ -2,11 +2,13 @@ import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDataSource } from '../src/database/data-source.js';
+import { migrate } from '../src/database/migrate.js';
 import { Signals } from '../src/kernel/persistence/signals.js';
 import { isDatabaseUnavailable } from '../src/kernel/persistence/sqlstate.js';
 import { DatabaseProxy } from './support/database-proxy.js';
 import { type ProxiedApp, startProxiedApp } from './support/proxied-app.js';
 import { eventually } from './support/test-app.js';
+import { createBlankDatabase } from './support/test-database.js';
 
 let proxied: ProxiedApp;
 
@@ -60,15 +62,21 @@ it('gives a connection up that swallows what is sent, and goes on with another',
 });
 
 it('gives no statement of a migration up', async () => {
-  const dataSource = await createDataSource({
-    url: proxied.direct.databaseUrl,
-    statementTimeoutMs: 0,
-  }).initialize();
-  const bounded = proxied.direct.dataSource;
+  const database = await createBlankDatabase();
+  const dataSource = await createDataSource({ url: database.url }).initialize();
   try {
-    expect(await dataSource.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '0' }]);
-    expect(await bounded.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '30s' }]);
+    await dataSource.query(`
+      CREATE TABLE bounds (statement_timeout text);
+      CREATE FUNCTION note_bound() RETURNS event_trigger LANGUAGE plpgsql AS $$
+        BEGIN INSERT INTO public.bounds VALUES (current_setting('statement_timeout')); END $$;
+      CREATE EVENT TRIGGER note_bound ON ddl_command_end WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION note_bound()`);
+    await migrate(database.url);
+    expect(await dataSource.query('SELECT DISTINCT statement_timeout FROM bounds')).toEqual([
+      { statement_timeout: '0' },
+    ]);
+    expect(await dataSource.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '30s' }]);
   } finally {
     await dataSource.destroy();
+    await database.drop();
   }
 });

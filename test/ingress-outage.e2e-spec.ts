@@ -49,7 +49,9 @@ async function twoBatches(): Promise<{ answers: Promise<Answer[]>; release: () =
   await holder.query('SELECT 1 FROM webhook_budgets WHERE key = $1 FOR UPDATE', [held.uid]);
   const first = deliver(held, 'second');
   await lockAwaited(proxied.direct);
+  const secondOnItsWay = proxied.proxy.passing((bytes) => TEXTS.some((text) => bytes.includes(text)));
   const second = TEXTS.map((text) => deliver(other, text));
+  await secondOnItsWay;
   return {
     answers: Promise.all([first, ...second]),
     release: async () => {

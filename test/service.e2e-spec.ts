@@ -291,7 +291,10 @@ describe('two processes on one database', () => {
         const over = await query<{ id: string; state: string }>(
           database,
           `SELECT id, state FROM runs
-          WHERE state = 'SUCCEEDED' OR (state = 'ERROR' AND (status_message->>'retryable')::boolean)`,
+            WHERE state = 'SUCCEEDED'
+               OR state = 'ERROR' AND (status_message->>'retryable')::boolean AND EXISTS (
+                  SELECT FROM run_executions e
+                   WHERE e.id = runs.execution_id AND e.end_reason = 'lease_expired' AND e.started_at IS NULL)`,
         );
         return over.length === runs ? over : undefined;
       };

@@ -14,6 +14,7 @@ export class DatabaseProxy {
   private readonly clients = new Set<Socket>();
   private isAway = false;
   private isFrozen = false;
+  private readonly awaited = new Map<(bytes: Buffer) => boolean, () => void>();
   /** Commits whose connection was cut. */
   cuts = 0;
 
@@ -34,6 +35,11 @@ export class DatabaseProxy {
   /** Those that are open now. */
   get connections(): number {
     return this.clients.size;
+  }
+
+  /** Resolves when bytes of which this is true come by on their way to the server. */
+  passing(isMeant: (bytes: Buffer) => boolean): Promise<void> {
+    return new Promise((resolve) => this.awaited.set(isMeant, resolve));
   }
 
   cutNextCommit(fate: CommitFate): void {
@@ -78,6 +84,7 @@ export class DatabaseProxy {
     };
     client.on('data', (bytes) => {
       if (this.isFrozen) return;
+      for (const [isMeant, resolve] of this.awaited) if (isMeant(bytes)) resolve();
       if (this.fate === undefined || !bytes.includes('COMMIT')) return void server.write(bytes);
       const fate = this.fate;
       this.fate = undefined;

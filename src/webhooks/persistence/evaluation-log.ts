@@ -2,7 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { newUuid } from '../../kernel/ids.js';
 import type { Queryable, Tx } from '../../kernel/persistence/database.js';
 import { type Evaluation, type EvaluationPlan, OUTCOME } from '../domain/evaluation.js';
-import { type Claim, MAX_WEBHOOKS_LOOKED_AT, NIL_UUID, webhooksToClaim } from './evaluation-queue.js';
+import {
+  type Claim,
+  longestWait,
+  MAX_WEBHOOKS_LOOKED_AT,
+  NIL_UUID,
+  webhooksToClaim,
+} from './evaluation-queue.js';
 
 /** A delivery that matched, whose run somebody is about to start. */
 export interface ClaimedMatch {
@@ -118,13 +124,7 @@ export class EvaluationLog {
   /** For how many seconds the delivery whose matches wait for their runs has been waiting, of each webhook the one whose turn is next; 0 = none. */
   async lag(database: Queryable): Promise<number> {
     const rows = await database.query<{ lag: number }>(
-      `${webhooksToClaim('delivery_evaluations', `q.outcome = 'pending'`)}
-       SELECT coalesce(extract(epoch FROM max(now() - d.received_at)), 0)::float8 AS lag
-         FROM webhook w
-        CROSS JOIN LATERAL (
-              SELECT delivery_id FROM delivery_evaluations
-               WHERE webhook_uid = w.webhook_uid AND outcome = 'pending' ORDER BY available_at LIMIT $3) q
-         JOIN webhook_deliveries d ON d.id = q.delivery_id`,
+      longestWait('delivery_evaluations', `q.outcome = 'pending'`, 'available_at'),
       [NIL_UUID, [], 1, MAX_WEBHOOKS_LOOKED_AT],
     );
     return rows[0]?.lag ?? 0;

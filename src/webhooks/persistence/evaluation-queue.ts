@@ -37,6 +37,18 @@ export const webhooksToClaim = (table: string, available: string): string => `
     SELECT webhook_uid FROM walk WHERE webhook_uid IS NOT NULL AND NOT webhook_uid = ANY ($2::uuid[]) LIMIT $4
   )`;
 
+/**
+ * For how many seconds the delivery has been waiting that has waited longest among the first of each webhook; 0 = none waits. The
+ * parameters are those of {@link webhooksToClaim}, and `$3` is 1.
+ */
+export const longestWait = (table: string, waiting: string, order: string): string => `
+  ${webhooksToClaim(table, waiting)}
+  SELECT coalesce(extract(epoch FROM max(now() - d.received_at)), 0)::float8 AS lag
+    FROM webhook w
+   CROSS JOIN LATERAL (
+         SELECT delivery_id FROM ${table} q WHERE webhook_uid = w.webhook_uid AND ${waiting} ORDER BY ${order} LIMIT $3) q
+    JOIN webhook_deliveries d ON d.id = q.delivery_id`;
+
 /** How many webhooks a look at a whole queue takes in. */
 export const MAX_WEBHOOKS_LOOKED_AT = 10_000;
 
@@ -107,13 +119,7 @@ export class EvaluationQueue {
   /** For how many seconds the delivery that waits longest has been waiting, whether somebody holds it or not; 0 = none waits. */
   async lag(database: Queryable): Promise<number> {
     const rows = await database.query<{ lag: number }>(
-      `${webhooksToClaim('webhook_evaluation_queue', 'true')}
-       SELECT coalesce(extract(epoch FROM max(now() - d.received_at)), 0)::float8 AS lag
-         FROM webhook w
-        CROSS JOIN LATERAL (
-              SELECT delivery_id FROM webhook_evaluation_queue
-               WHERE webhook_uid = w.webhook_uid ORDER BY delivery_id LIMIT $3) q
-         JOIN webhook_deliveries d ON d.id = q.delivery_id`,
+      longestWait('webhook_evaluation_queue', 'true', 'delivery_id'),
       [NIL_UUID, [], 1, MAX_WEBHOOKS_LOOKED_AT],
     );
     return rows[0]?.lag ?? 0;
